@@ -1,0 +1,122 @@
+//! Options, facts and figures of a log.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use note::Dbiid;
+
+use crate::{LogError, Lsn};
+
+/// What becomes of the log's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Bounded by `bytes_max`; released segments are used again.
+    Circular,
+    /// Not bounded; grows until segments are released.
+    Linear,
+}
+
+/// Which space a record may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// All but the two reserve segments.
+    Ordinary,
+    /// Also the reserve: deletes, expunges, prune, checkpoints.
+    Reserved,
+}
+
+/// How a log is kept.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// The directory of the log; nothing else lives in it.
+    pub dir: PathBuf,
+    /// Length of a segment: a multiple of 4,096 from 16 KiB to 2 GiB. Default 64 MiB.
+    pub segment_bytes: u32,
+    /// Most bytes of all segments of a circular log, the reserve included. Default 4 GiB;
+    /// at least four segments are always allowed.
+    pub bytes_max: u64,
+    /// Circular or linear.
+    pub style: Style,
+    /// A group that has reached this length is closed, even while a sync runs. Default 1 MiB.
+    pub group_bytes_max: u32,
+    /// Records nobody waits for are written and synced after this time. Default 100 ms.
+    pub lazy_flush_ms: u64,
+    /// Bytes that may wait for the disk before `append` does. Default 16 MiB.
+    pub pending_bytes_max: u64,
+}
+
+impl LogOptions {
+    /// The default options for a log in `dir`.
+    pub fn new(dir: impl Into<PathBuf>) -> LogOptions {
+        LogOptions {
+            dir: dir.into(),
+            segment_bytes: 64 << 20,
+            bytes_max: 4 << 30,
+            style: Style::Circular,
+            group_bytes_max: 1 << 20,
+            lazy_flush_ms: 100,
+            pending_bytes_max: 16 << 20,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LogError> {
+        let length_is_good = self.segment_bytes.is_multiple_of(4096)
+            && (16 << 10..=2 << 30).contains(&self.segment_bytes);
+        if length_is_good { Ok(()) } else { Err(LogError::Options { reason: "segment_bytes" }) }
+    }
+}
+
+/// A stretch of the log that was durable once and cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The stretch.
+    pub range: Range<Lsn>,
+    /// The databases named by all records of the stretch; `None` when not all could be named.
+    pub dbiids: Option<Vec<Dbiid>>,
+}
+
+/// What opening a log found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Where the log begins: nothing before this position can be scanned.
+    pub oldest: Lsn,
+    /// Behind the last record that survived.
+    pub end: Lsn,
+    /// Durable stretches that cannot be read.
+    pub damage: Vec<Damage>,
+    /// Bytes of groups behind the end, that were written but never durable.
+    pub discarded_bytes: u64,
+}
+
+/// Figures of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogStatus {
+    /// Circular or linear.
+    pub style: Style,
+    /// Segments in the log.
+    pub segments: u64,
+    /// Bytes of the segments in the log.
+    pub bytes: u64,
+    /// Bytes of segments kept ready for use, the reserve among them.
+    pub spare_bytes: u64,
+    /// Everything before this position is durable.
+    pub durable_lsn: Lsn,
+    /// Behind the last appended record.
+    pub appended_lsn: Lsn,
+    /// The position last given to `release`.
+    pub oldest_needed_lsn: Lsn,
+    /// Groups written since the log was opened.
+    pub groups: u64,
+    /// Syncs of segments since the log was opened.
+    pub syncs: u64,
+    /// Bytes of groups written since the log was opened, padding included.
+    pub bytes_written: u64,
+    /// Records appended since the log was opened.
+    pub records: u64,
+    /// Who waits for records to become durable.
+    pub waiters: u64,
+    /// Ordinary records are refused for want of space.
+    pub full: bool,
+    /// Why the log has stopped, if it has.
+    pub stopped: Option<String>,
+}

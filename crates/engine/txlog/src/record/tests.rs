@@ -1,0 +1,68 @@
+use std::path::Path;
+
+use super::*;
+use crate::Disk;
+use crate::faults::{Dice, MemoryDisk};
+
+fn record_file(payload: &[u8], lsn: Lsn) -> (std::sync::Arc<dyn DiskFile>, Head) {
+    let disk = MemoryDisk::new();
+    disk.create_dir_all(Path::new("/d")).unwrap();
+    let file = disk.create(Path::new("/d/x")).unwrap();
+    let mut buffer = Vec::new();
+    let head = Draft::new(RecordKind::ObjectBlock, Dbiid(77), payload).put(lsn, &mut buffer);
+    assert_eq!(head.end.0 - lsn.0, buffer.len() as u64);
+    file.write_at(&buffer, u64::from(lsn.offset())).unwrap();
+    (file, head)
+}
+
+#[test]
+fn records_of_all_lengths_read_back() {
+    let mut dice = Dice::new(1);
+    for length in [0, 1, 7, 8, 9, 4071, 4072, 4073, 70_000] {
+        let payload = dice.bytes(length);
+        let lsn = Lsn::new(3, 160);
+        let (file, head) = record_file(&payload, lsn);
+        let mut out = vec![9; 3];
+        assert_eq!(read_record(&*file, 3, 160, &mut out).unwrap(), head);
+        assert_eq!(out, payload);
+        assert_eq!(head.end.offset() % 8, 0);
+    }
+}
+
+#[test]
+fn a_record_is_valid_at_its_own_position_only() {
+    let (file, _) = record_file(b"payload", Lsn::new(3, 160));
+    let mut out = Vec::new();
+    for (segment, offset) in [(4, 160), (3, 168), (3, 0), (3, 100_000)] {
+        let outcome = read_record(&*file, segment, offset, &mut out);
+        assert!(matches!(outcome, Err(LogError::Damaged { .. })));
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let lsn = Lsn::new(1, 80);
+    let (file, _) = record_file(b"some payload", lsn);
+    let used = RECORD_HEADER_BYTES + b"some payload".len();
+    for bit in 0..used * 8 {
+        let at = 80 + bit as u64 / 8;
+        let mut byte = [0];
+        file.read_at(&mut byte, at).unwrap();
+        file.write_at(&[byte[0] ^ (1 << (bit % 8))], at).unwrap();
+        let outcome = read_record(&*file, 1, 80, &mut Vec::new());
+        assert!(matches!(outcome, Err(LogError::Damaged { .. })), "bit {bit}");
+        file.write_at(&byte, at).unwrap();
+    }
+    assert!(read_record(&*file, 1, 80, &mut Vec::new()).is_ok());
+}
+
+#[test]
+fn a_cut_file_is_damage_not_an_allocation() {
+    let (file, _) = record_file(&[5; 9000], Lsn::new(1, 80));
+    for length in [80, 90, 103, 104, 4000, 9000] {
+        file.set_len(length).unwrap();
+        let mut out = Vec::new();
+        assert!(matches!(read_record(&*file, 1, 80, &mut out), Err(LogError::Damaged { .. })));
+        assert!(out.capacity() < 9000);
+    }
+}
