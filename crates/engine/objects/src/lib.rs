@@ -1,0 +1,75 @@
+//! Object store: content that is compressed, addressed by its hash and written once, as records of
+//! the shared transaction log.
+//!
+//! A note holds a [`note::Ticket`] and not the bytes, so that any number of notes in any number of
+//! databases share one copy. [`Objects::put`] appends block records and an end record;
+//! [`Objects::read`] finds the blocks in the log, or in a segment that the store adopted when the
+//! log gave it up. The catalog counts references per database from the ticket deltas of change
+//! records. The bytes are described in `docs/formats/objects.md`.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod care;
+mod catalog;
+mod checkpoint;
+mod counts;
+mod error;
+mod hot;
+mod pins;
+mod put;
+mod read;
+mod record;
+mod report;
+mod segments;
+mod squeeze;
+mod store;
+mod tail;
+mod varint;
+
+#[cfg(test)]
+mod tests;
+
+pub use care::Recount;
+pub use error::ObjectsError;
+pub use pins::Pin;
+pub use report::{DamagedBlock, Difference, ObjectsStatus, ResyncReport, VerifyReport};
+pub use store::{Entered, Objects};
+
+use std::path::PathBuf;
+
+use note::ObjectHash;
+
+/// How the store is laid out and how it writes.
+#[derive(Clone, Debug)]
+pub struct ObjectsOptions {
+    /// Directory of `catalog.db` and of adopted segments.
+    pub dir: PathBuf,
+    /// Content of at least this many bytes is looked up by hash and shared when it is there.
+    /// Default 65,536.
+    pub dedupe_bytes_min: u64,
+    /// Raw bytes per block, from 256 to 1 MiB. Default 65,536.
+    pub block_bytes: usize,
+    /// zstd level of the blocks, from -7 to 19. Default 1.
+    pub level: i32,
+}
+
+impl ObjectsOptions {
+    /// The usual settings for a store in `dir`.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), dedupe_bytes_min: 65_536, block_bytes: 65_536, level: 1 }
+    }
+
+    fn bounded(mut self) -> Self {
+        self.block_bytes = self.block_bytes.clamp(256, record::BLOCK_RAW_BYTES_MAX);
+        self.level = self.level.clamp(-7, 19);
+        self
+    }
+}
+
+/// Change of one count: `count` references to `hash` more (or fewer, when negative).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TicketDelta {
+    /// The object.
+    pub hash: ObjectHash,
+    /// References gained (positive) or lost (negative).
+    pub count: i64,
+}

@@ -1,0 +1,96 @@
+//! What the store tells about itself: status, verification, recount.
+
+use note::{Dbiid, ObjectHash};
+use txlog::Lsn;
+
+/// Totals over every object the store knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ObjectsStatus {
+    /// Objects that are stored.
+    pub objects: u64,
+    /// References from notes to objects.
+    pub references: i64,
+    /// Objects no note refers to.
+    pub unreferenced: u64,
+    /// Bytes of content, each object once.
+    pub logical_bytes: u64,
+    /// Bytes the blocks take in their records.
+    pub stored_bytes: u64,
+    /// Segments that hold at least one block of an object.
+    pub segments: u64,
+    /// Segment files the store has taken over from the log.
+    pub adopted: u64,
+}
+
+/// One block that is not what was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedBlock {
+    /// The object it belongs to.
+    pub hash: ObjectHash,
+    /// Index in the object, from 0.
+    pub block: u32,
+    /// Where it stands.
+    pub lsn: Lsn,
+    /// What was found.
+    pub reason: String,
+}
+
+/// What [`crate::Objects::verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Objects read.
+    pub objects: u64,
+    /// Blocks read.
+    pub blocks: u64,
+    /// Bytes of content read.
+    pub bytes: u64,
+    /// Blocks that are not what was stored.
+    pub damaged: Vec<DamagedBlock>,
+    /// Objects whose blocks are sound, but whose content does not have their hash.
+    pub mismatched: Vec<ObjectHash>,
+    /// Hashes that notes refer to and no object has.
+    pub missing: Vec<ObjectHash>,
+    /// Hashes whose catalog row is damaged.
+    pub malformed: Vec<ObjectHash>,
+}
+
+impl VerifyReport {
+    /// True when nothing was found.
+    pub fn is_clean(&self) -> bool {
+        let unsound = self.damaged.len() + self.mismatched.len();
+        unsound + self.missing.len() + self.malformed.len() == 0
+    }
+}
+
+/// One count that was wrong in the catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The object.
+    pub hash: ObjectHash,
+    /// The database instance.
+    pub dbiid: Dbiid,
+    /// What the catalog said.
+    pub catalog: i64,
+    /// What the database holds.
+    pub counted: i64,
+}
+
+/// What [`crate::Objects::resync`] found and mended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResyncReport {
+    /// Counts compared.
+    pub compared: u64,
+    /// Counts left alone because they changed while the databases were counted.
+    pub skipped: u64,
+    /// Counts that differed; each is mended.
+    pub differences: Vec<Difference>,
+    /// Hashes that a database refers to and no object has.
+    pub missing: Vec<ObjectHash>,
+}
+
+impl ResyncReport {
+    /// True when nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.differences.is_empty() && self.missing.is_empty()
+    }
+}

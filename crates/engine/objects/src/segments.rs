@@ -1,0 +1,172 @@
+//! Segments that hold blocks: how much of each is alive, and the files taken over from the log.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use txlog::{Disk, DiskFile, Lsn, segment_file_name};
+
+use crate::record::Entry;
+
+/// Adopted segment files that are kept open.
+const OPEN_FILES_MAX: usize = 32;
+
+/// What the blocks of known objects take in one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub blocks: i64,
+    pub bytes: i64,
+}
+
+/// Loads per segment id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loads(pub HashMap<u32, Load>);
+
+impl Loads {
+    /// Adds the blocks of an object `times` (1 or -1).
+    pub(crate) fn add(&mut self, entry: &Entry, times: i64) {
+        for block in &entry.blocks {
+            let load = self.0.entry(block.lsn.segment()).or_default();
+            load.blocks += times;
+            load.bytes += times * i64::from(block.stored_bytes);
+        }
+    }
+
+    pub(crate) fn add_all(&mut self, other: &Loads) {
+        for (&segment, more) in &other.0 {
+            let load = self.0.entry(segment).or_default();
+            load.blocks += more.blocks;
+            load.bytes += more.bytes;
+        }
+    }
+
+    pub(crate) fn is_live(&self, segment: u32) -> bool {
+        self.0.get(&segment).is_some_and(|load| load.blocks > 0)
+    }
+
+    pub(crate) fn live(&self) -> u64 {
+        self.0.values().filter(|load| load.blocks > 0).count() as u64
+    }
+}
+
+/// Contents that are being written: their blocks are not known to anybody yet.
+#[derive(Default)]
+pub(crate) struct OpenPuts(BTreeMap<Lsn, usize>);
+
+impl OpenPuts {
+    pub(crate) fn begin(&mut self, from: Lsn) {
+        *self.0.entry(from).or_insert(0) += 1;
+    }
+
+    pub(crate) fn end(&mut self, from: Lsn) {
+        if let Some(count) = self.0.get_mut(&from) {
+            *count -= 1;
+            if *count == 0 {
+                self.0.remove(&from);
+            }
+        }
+    }
+
+    /// True when a content that is being written may have blocks in the segment.
+    pub(crate) fn may_use(&self, segment: u32) -> bool {
+        self.0.first_key_value().is_some_and(|(from, _)| from.segment() <= segment)
+    }
+}
+
+struct Files {
+    known: BTreeSet<u32>,
+    /// Most recently used last.
+    open: Vec<(u32, Arc<dyn DiskFile>)>,
+}
+
+/// The segment files the store has taken over.
+pub(crate) struct Adopted {
+    dir: PathBuf,
+    disk: Arc<dyn Disk>,
+    files: Mutex<Files>,
+}
+
+fn segment_of(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix('S')?.strip_suffix(".TXN")?;
+    (digits.len() >= 7).then(|| digits.parse().ok()).flatten()
+}
+
+impl Adopted {
+    /// Finds the adopted segments in `dir`, which is made when it is not there.
+    pub(crate) fn open(dir: &Path, disk: Arc<dyn Disk>) -> io::Result<Adopted> {
+        disk.create_dir_all(dir)?;
+        let known = disk.list(dir)?.iter().filter_map(|name| segment_of(name)).collect();
+        let files = Mutex::new(Files { known, open: Vec::new() });
+        Ok(Adopted { dir: dir.to_path_buf(), disk, files })
+    }
+
+    pub(crate) fn path(&self, segment: u32) -> PathBuf {
+        self.dir.join(segment_file_name(segment))
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.files.lock().known.len()
+    }
+
+    pub(crate) fn add(&self, segment: u32) {
+        self.files.lock().known.insert(segment);
+    }
+
+    /// The file of an adopted segment; `None` when the segment is not known to be adopted.
+    pub(crate) fn file(&self, segment: u32) -> io::Result<Option<Arc<dyn DiskFile>>> {
+        let mut files = self.files.lock();
+        if !files.known.contains(&segment) {
+            return Ok(None);
+        }
+        if let Some(at) = files.open.iter().position(|(id, _)| *id == segment) {
+            let found = files.open.remove(at);
+            let file = Arc::clone(&found.1);
+            files.open.push(found);
+            return Ok(Some(file));
+        }
+        let file = self.disk.open(&self.path(segment))?;
+        if files.open.len() >= OPEN_FILES_MAX {
+            files.open.remove(0);
+        }
+        files.open.push((segment, Arc::clone(&file)));
+        Ok(Some(file))
+    }
+
+    /// Looks whether the log has just moved the segment here, before anybody said so.
+    pub(crate) fn notice(&self, segment: u32) -> io::Result<Option<Arc<dyn DiskFile>>> {
+        if !self.disk.exists(&self.path(segment))? {
+            return Ok(None);
+        }
+        self.add(segment);
+        self.file(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_segment_names_are_taken() {
+        assert_eq!(segment_of("S0000012.TXN"), Some(12));
+        assert_eq!(segment_of("S12345678.TXN"), Some(12_345_678));
+        for name in ["S12.TXN", "catalog.db", "S000001x.TXN", "S0000001.TXN.new", "T0000001.TXN"] {
+            assert_eq!(segment_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn writing_contents_hold_segments_from_their_start() {
+        let mut puts = OpenPuts::default();
+        puts.begin(Lsn(5 << 32));
+        puts.begin(Lsn(5 << 32));
+        puts.begin(Lsn(7 << 32));
+        assert!(!puts.may_use(4) && puts.may_use(5) && puts.may_use(9));
+        puts.end(Lsn(5 << 32));
+        assert!(puts.may_use(5));
+        puts.end(Lsn(5 << 32));
+        assert!(!puts.may_use(6) && puts.may_use(7));
+    }
+}

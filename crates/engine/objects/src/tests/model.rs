@@ -1,0 +1,221 @@
+//! Random steps against a model: nothing is missing, nothing leaks, whatever is cut off.
+
+use std::collections::{HashMap, HashSet};
+
+use note::{Dbiid, ObjectHash, Ticket};
+use txlog::Lsn;
+
+use super::driver::{Driver, Random, Seed};
+
+#[derive(Clone)]
+enum Step {
+    Put(Ticket),
+    Count(Dbiid, ObjectHash, i64),
+    Gone(Dbiid),
+}
+
+/// What must be known after the steps.
+#[derive(Default)]
+struct Model {
+    /// Each step with the position behind its last record.
+    steps: Vec<(Lsn, Step)>,
+    contents: HashMap<ObjectHash, Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Known {
+    objects: HashMap<ObjectHash, Ticket>,
+    counts: HashMap<(Dbiid, ObjectHash), i64>,
+}
+
+impl Model {
+    fn known(&self) -> Known {
+        let mut known = Known::default();
+        for (_, step) in &self.steps {
+            match step {
+                Step::Put(ticket) => drop(known.objects.insert(ticket.hash, *ticket)),
+                Step::Count(dbiid, hash, count) => {
+                    *known.counts.entry((*dbiid, *hash)).or_insert(0) += count;
+                }
+                Step::Gone(dbiid) => known.counts.retain(|key, _| key.0 != *dbiid),
+            }
+        }
+        known.counts.retain(|_, count| *count != 0);
+        known
+    }
+}
+
+struct Run {
+    random: Random,
+    model: Model,
+    contents: Vec<Vec<u8>>,
+    next_dbiid: u64,
+    databases: Vec<Dbiid>,
+}
+
+impl Run {
+    fn new(seed: u64) -> Run {
+        let mut random = Random::new(seed);
+        let contents = (0..14).map(|kind| {
+            let bytes = [0, 1, 700, 1023, 1024, 1025, 2500, 6000][kind % 8] + kind;
+            if kind % 3 == 0 { random.noise(bytes) } else { random.text(bytes) }
+        });
+        let contents = contents.collect();
+        let databases = (1..=4).map(Dbiid).collect();
+        Run { random, model: Model::default(), contents, next_dbiid: 5, databases }
+    }
+
+    fn note(&mut self, driver: &Driver, step: Step) {
+        self.model.steps.push((driver.log.appended(), step));
+    }
+
+    fn pick(&mut self) -> Dbiid {
+        self.databases[self.random.below(self.databases.len() as u64) as usize]
+    }
+
+    fn put(&mut self, driver: &Driver) {
+        let content = self.contents[self.random.below(14) as usize].clone();
+        let pin = driver.objects.put(&content).unwrap();
+        self.model.contents.insert(pin.ticket.hash, content);
+        self.note(driver, Step::Put(pin.ticket));
+        if self.random.below(4) > 0 {
+            let dbiid = self.pick();
+            driver.count(dbiid, &[(pin.ticket.hash, 2)]);
+            self.note(driver, Step::Count(dbiid, pin.ticket.hash, 2));
+        }
+    }
+
+    fn unlink(&mut self, driver: &Driver) {
+        let known = self.model.known();
+        let mut keys: Vec<_> = known.counts.into_iter().collect();
+        keys.sort_unstable();
+        if keys.is_empty() {
+            return;
+        }
+        let ((dbiid, hash), count) = keys[self.random.below(keys.len() as u64) as usize];
+        let less = -(1 + self.random.below(count as u64) as i64);
+        driver.count(dbiid, &[(hash, less)]);
+        self.note(driver, Step::Count(dbiid, hash, less));
+    }
+
+    fn delete_database(&mut self, driver: &Driver) {
+        let dbiid = self.pick();
+        driver.delete_database(dbiid);
+        self.note(driver, Step::Gone(dbiid));
+        self.databases.retain(|one| *one != dbiid);
+        self.databases.push(Dbiid(self.next_dbiid));
+        self.next_dbiid += 1;
+    }
+
+    fn crash(&mut self, driver: Driver) -> Driver {
+        let driver = driver.crash(self.random.next());
+        let end = driver.opened.end;
+        self.model.steps.retain(|(behind, _)| *behind <= end);
+        driver
+    }
+
+    fn step(&mut self, driver: Driver) -> Driver {
+        match self.random.below(100) {
+            0..45 => self.put(&driver),
+            45..70 => self.unlink(&driver),
+            70..73 => self.delete_database(&driver),
+            73..80 => drop(driver.objects.checkpoint().unwrap()),
+            80..86 => driver.release(),
+            86..90 => driver.settle(),
+            90..93 => self.check(&driver),
+            93..95 => driver.objects.truncate_wal().unwrap(),
+            95..98 => return self.crash(driver),
+            _ => return driver.reopen(),
+        }
+        driver
+    }
+
+    fn check(&mut self, driver: &Driver) {
+        let known = self.model.known();
+        let referred: HashSet<_> = known.counts.keys().map(|key| key.1).collect();
+        for (hash, ticket) in &known.objects {
+            let content = &self.model.contents[hash];
+            assert_eq!(&driver.read(ticket).unwrap(), content);
+            let start = self.random.below(content.len() as u64 + 1);
+            let end = start + self.random.below(content.len() as u64 + 1 - start);
+            let mut part = b"before".to_vec();
+            driver.objects.read(ticket, start..end, &mut part).unwrap();
+            assert_eq!(part[6..], content[start as usize..end as usize]);
+            let references = known.counts.iter().filter(|(key, _)| key.1 == *hash);
+            let references: i64 = references.map(|(_, count)| count).sum();
+            assert_eq!(driver.objects.references(hash).unwrap(), references);
+        }
+        let status = driver.objects.status().unwrap();
+        assert_eq!(status.objects, known.objects.len() as u64);
+        assert_eq!(status.references, known.counts.values().sum::<i64>());
+        let idle = known.objects.keys().filter(|hash| !referred.contains(hash)).count();
+        assert_eq!(status.unreferenced, idle as u64);
+        let bytes: u64 = known.objects.values().map(|ticket| ticket.length).sum();
+        assert_eq!(status.logical_bytes, bytes);
+        let report = driver.objects.verify(&mut |_, _| {}).unwrap();
+        assert!(report.is_clean() && report.bytes == bytes, "{report:?}");
+        let resync = driver.objects.resync(known.counts.clone()).unwrap();
+        assert!(resync.is_clean(), "{resync:?}");
+        assert_eq!(resync.compared, known.counts.len() as u64);
+        self.check_segments(driver, &known);
+    }
+
+    /// No segment with a block of a known object would be given up, and once everything is in the
+    /// catalog no other is held.
+    fn check_segments(&self, driver: &Driver, known: &Known) {
+        driver.objects.checkpoint().unwrap();
+        let mut used = HashSet::new();
+        for ticket in known.objects.values() {
+            used.extend(driver.entry(ticket).blocks.iter().map(|block| block.lsn.segment()));
+        }
+        for segment in 0..=driver.log.appended().segment() {
+            assert_eq!(driver.objects.is_live_segment(segment), used.contains(&segment));
+        }
+        assert_eq!(driver.objects.status().unwrap().segments, used.len() as u64);
+    }
+}
+
+#[test]
+fn random_steps_agree_with_the_model() {
+    for seed in 1..=12 {
+        let _seed = Seed(seed);
+        let mut run = Run::new(seed);
+        let mut driver = Driver::new();
+        for _ in 0..150 {
+            driver = run.step(driver);
+        }
+        run.check(&driver);
+        driver = driver.reopen();
+        run.check(&driver);
+        driver = run.crash(driver);
+        run.check(&driver);
+    }
+}
+
+#[test]
+fn counts_pass_through_negative_and_come_out_right() {
+    let driver = Driver::new();
+    let pin = driver.objects.put(b"seen from the middle").unwrap();
+    let hash = pin.ticket.hash;
+    driver.count(Dbiid(7), &[(hash, -1)]);
+    driver.objects.checkpoint().unwrap();
+    assert_eq!(driver.objects.references(&hash).unwrap(), -1);
+    assert_eq!(driver.objects.status().unwrap().unreferenced, 1);
+    driver.count(Dbiid(7), &[(hash, 3)]);
+    let driver = driver.reopen();
+    assert_eq!(driver.objects.references(&hash).unwrap(), 2);
+    assert_eq!(driver.objects.status().unwrap().unreferenced, 0);
+}
+
+#[test]
+fn replaying_what_the_catalog_holds_changes_nothing() {
+    let driver = Driver::new();
+    let ticket = driver.store(Dbiid(1), b"once");
+    let lsn = driver.objects.checkpoint().unwrap();
+    let delta = [crate::TicketDelta { hash: ticket.hash, count: 5 }];
+    driver.objects.replay_counts(Lsn(lsn.0 - 1), Dbiid(1), &delta);
+    driver.objects.replay_database_deleted(Lsn(lsn.0 - 1), Dbiid(1));
+    assert_eq!(driver.objects.references(&ticket.hash).unwrap(), 1);
+    driver.objects.replay_counts(lsn, Dbiid(1), &delta);
+    assert_eq!(driver.objects.references(&ticket.hash).unwrap(), 6);
+}
