@@ -1,0 +1,209 @@
+//! An open database file: the connection, its settings, its open transaction.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use note::Dbiid;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::register::Row;
+use crate::schema::{APPLICATION_ID, Facts, ODS, SCHEMA};
+
+/// Prepared statements kept per connection.
+const STATEMENTS_MAX: usize = 80;
+/// How long another opener of the file is waited for.
+const BUSY_WAIT: Duration = Duration::from_secs(2);
+
+/// Why a file could not be opened as a database.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    /// There is no file.
+    #[error("there is no file")]
+    Missing,
+    /// Not a database of this program, or its pages are broken.
+    #[error("the file is not a sound database: {0}")]
+    Unsound(String),
+    /// Of a later version.
+    #[error("structure version {0} is newer than {ODS}")]
+    Newer(u32),
+    /// The file system or SQLite is in trouble.
+    #[error("the file cannot be opened")]
+    Trouble(#[source] rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> OpenError {
+        if is_corrupt(&error) || matches!(error, rusqlite::Error::QueryReturnedNoRows) {
+            OpenError::Unsound(error.to_string())
+        } else {
+            OpenError::Trouble(error)
+        }
+    }
+}
+
+/// Whether SQLite says that stored bytes are wrong.
+pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error {
+        rusqlite::Error::SqliteFailure(failure, message) => {
+            matches!(failure.code, DatabaseCorrupt | NotADatabase)
+                || message.as_deref().is_some_and(|text| text.starts_with("no such "))
+        }
+        rusqlite::Error::InvalidColumnType(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..)
+        | rusqlite::Error::FromSqlConversionFailure(..) => true,
+        _ => false,
+    }
+}
+
+/// An open database file.
+pub(crate) struct Handle {
+    pub conn: Connection,
+    pub facts: Facts,
+    /// Whether results stand in an open transaction.
+    pub in_transaction: bool,
+}
+
+impl Handle {
+    /// Makes a new file. Nothing is synced; it is made again from the log if it gets lost.
+    pub fn create(path: &Path, dbiid: Dbiid, row: &Row) -> Result<Handle, OpenError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags)?;
+        conn.execute_batch(
+            "PRAGMA synchronous=OFF; PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;",
+        )?;
+        configure(&conn)?;
+        let facts = Facts {
+            dbiid,
+            replica_id: row.replica_id,
+            title: Arc::from(row.title.as_str()),
+            soft_delete: row.soft_delete,
+            created: row.created,
+            change_seq: 0,
+            applied_lsn: row.created_lsn,
+            uidvalidity: 0,
+            note_next: 1,
+            folder_next: 1,
+            notes: 0,
+            stubs: 0,
+            logical_bytes: 0,
+        };
+        conn.execute_batch("BEGIN")?;
+        conn.execute_batch(SCHEMA)?;
+        conn.execute_batch(&format!(
+            "PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={ODS};"
+        ))?;
+        facts.save(&conn)?;
+        conn.execute_batch("COMMIT; PRAGMA synchronous=NORMAL;")?;
+        Ok(Handle { conn, facts, in_transaction: false })
+    }
+
+    /// Opens an existing file.
+    pub fn open(path: &Path) -> Result<Handle, OpenError> {
+        match std::fs::metadata(path) {
+            Ok(facts) if facts.is_file() => {}
+            _ => return Err(OpenError::Missing),
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags)?;
+        configure(&conn)?;
+        let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        if number("application_id")? != i64::from(APPLICATION_ID) {
+            return Err(OpenError::Unsound("it was not made by this program".to_owned()));
+        }
+        match u32::try_from(number("user_version")?) {
+            Ok(ODS) => {}
+            Ok(found) if found > ODS => return Err(OpenError::Newer(found)),
+            _ => return Err(OpenError::Unsound("unknown structure version".to_owned())),
+        }
+        conn.execute_batch("PRAGMA synchronous=NORMAL;")?;
+        let facts = Facts::load(&conn)?;
+        Ok(Handle { conn, facts, in_transaction: false })
+    }
+
+    /// Opens the transaction that stays open until the next checkpoint.
+    pub fn begin(&mut self) -> rusqlite::Result<()> {
+        if !self.in_transaction {
+            self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            self.in_transaction = true;
+        }
+        Ok(())
+    }
+
+    /// Whether SQLite rolled back the open transaction on its own.
+    pub fn is_lost(&self) -> bool {
+        self.in_transaction && self.conn.is_autocommit()
+    }
+
+    /// Writes the header and commits. The log must be durable up to the applied LSN.
+    pub fn commit(&mut self) -> rusqlite::Result<()> {
+        if self.in_transaction {
+            self.facts.save(&self.conn)?;
+            self.conn.prepare_cached("COMMIT")?.execute([])?;
+            self.in_transaction = false;
+        }
+        Ok(())
+    }
+
+    /// Writes the pages of the -wal into the file without syncing; both must be synced before
+    /// (the -wal) and after (the file), the second before the next commit or [`Handle::truncate`].
+    pub fn write_back(&mut self) -> rusqlite::Result<()> {
+        self.conn.execute_batch("PRAGMA synchronous=OFF")?;
+        let result = self.checkpoint("PASSIVE");
+        self.conn.execute_batch("PRAGMA synchronous=NORMAL")?;
+        result
+    }
+
+    /// Cuts the -wal to nothing after its pages were written back and synced.
+    pub fn truncate(&mut self) -> rusqlite::Result<()> {
+        self.conn.execute_batch("PRAGMA synchronous=OFF")?;
+        let result = self.checkpoint("TRUNCATE");
+        self.conn.execute_batch("PRAGMA synchronous=NORMAL")?;
+        result
+    }
+
+    fn checkpoint(&self, mode: &str) -> rusqlite::Result<()> {
+        self.conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
+    }
+}
+
+fn configure(conn: &Connection) -> Result<(), OpenError> {
+    conn.busy_timeout(BUSY_WAIT)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Plans do not depend on bound values, so that statements are not prepared again for them.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.execute_batch(
+        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=0;
+         PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA cache_size=-1024;",
+    )?;
+    let mode: String = conn.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(OpenError::Unsound(format!("journal mode is {mode}")));
+    }
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    Ok(())
+}
+
+/// Path of the write-ahead file beside a database file.
+pub(crate) fn wal_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// Removes a database file and what SQLite keeps beside it; absent files are fine.
+pub(crate) fn remove_files(path: &Path) -> std::io::Result<()> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match std::fs::remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}

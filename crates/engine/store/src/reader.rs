@@ -1,0 +1,342 @@
+//! Reading one locked database.
+
+use std::ops::RangeInclusive;
+
+use note::{Note, NoteClass, ObjectHash, TimeDate, Unid};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use crate::database::Shared;
+use crate::handle::Handle;
+use crate::prepared::{hashes, unpack};
+use crate::{
+    Change, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Result, StoreError, StubMeta,
+};
+
+/// One database while it is locked. Lists are bounded by the caller: read in batches and let the
+/// lock go between them.
+pub struct Reader<'a> {
+    pub(crate) shared: Option<&'a Shared>,
+    pub(crate) handle: &'a Handle,
+}
+
+macro_rules! columns {
+    (note) => {
+        "id, unid, class, sequence, change_seq, modified, size, date, seen, deleted"
+    };
+    (folder) => {
+        "id, unid, name, uidvalidity, uidnext, modseq, messages, unseen, special_use, subscribed"
+    };
+    (entry) => {
+        "uid, modseq, flags, keywords, note, size, date, unid"
+    };
+}
+
+impl Reader<'_> {
+    fn conn(&self) -> &Connection {
+        &self.handle.conn
+    }
+
+    fn list<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut statement = self.conn().prepare_cached(sql)?;
+        let rows = statement.query_map(params, row)?;
+        Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
+    }
+
+    fn find<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.conn().prepare_cached(sql)?.query_row(params, row).optional()?)
+    }
+
+    /// Title of the database.
+    pub fn title(&self) -> &str {
+        &self.handle.facts.title
+    }
+
+    /// Number of the last change.
+    pub fn change_seq(&self) -> u64 {
+        self.handle.facts.change_seq
+    }
+
+    /// Notes that are not softly deleted.
+    pub fn note_count(&self) -> u64 {
+        self.handle.facts.notes.max(0) as u64
+    }
+
+    /// Sum of the logical sizes of all notes, in bytes.
+    pub fn logical_bytes(&self) -> u64 {
+        self.handle.facts.logical_bytes.max(0) as u64
+    }
+
+    /// The note of this universal id, softly deleted or not.
+    pub fn note_by_unid(&self, unid: &Unid) -> Result<Option<NoteMeta>> {
+        self.find(
+            concat!("SELECT ", columns!(note), " FROM note WHERE unid = ?1"),
+            [&unid.0],
+            note_meta,
+        )
+    }
+
+    /// The note of this local id, softly deleted or not.
+    pub fn note_meta(&self, id: NoteId) -> Result<Option<NoteMeta>> {
+        self.find(concat!("SELECT ", columns!(note), " FROM note WHERE id = ?1"), [id.0], note_meta)
+    }
+
+    /// The encoded note, unpacked and checked against its checksum.
+    ///
+    /// # Errors
+    /// [`StoreError::Damage`] when the stored bytes are not what was written.
+    pub fn note_bytes(&self, id: NoteId) -> Result<Option<Vec<u8>>> {
+        let sql = "SELECT unpacked, crc, body FROM note WHERE id = ?1";
+        let row = self.find(sql, [id.0], |row| {
+            let unpacked: i64 = row.get(0)?;
+            Ok((unpacked as u64, row.get::<_, i64>(1)? as u32, row.get::<_, Vec<u8>>(2)?))
+        })?;
+        let Some((unpacked, crc, body)) = row else { return Ok(None) };
+        match unpack(body, unpacked, crc) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(what) => Err(self.damage(format!("note {}: {what}", id.0))),
+        }
+    }
+
+    /// The note with its items.
+    ///
+    /// # Errors
+    /// [`StoreError::Damage`], [`StoreError::Decode`].
+    pub fn note(&self, id: NoteId) -> Result<Option<Note>> {
+        match self.note_bytes(id)? {
+            Some(bytes) => Ok(Some(Note::decode(&bytes)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Notes whose class intersects `class` and that are not softly deleted, with a local id
+    /// greater than `after`, in order of local id.
+    pub fn notes(&self, class: NoteClass, after: NoteId, limit: usize) -> Result<Vec<NoteMeta>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(note),
+            " FROM note WHERE id > ?1 AND class & ?2 <> 0 AND deleted IS NULL ORDER BY id LIMIT ?3"
+        );
+        self.list(sql, params![after.0, class.0, limit_of(limit)], note_meta)
+    }
+
+    /// The change feed behind the change `since`: notes and stubs in order of their last change.
+    pub fn changes(&self, since: u64, limit: usize) -> Result<Vec<Change>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(note),
+            " FROM note WHERE change_seq > ?1 ORDER BY change_seq LIMIT ?2"
+        );
+        let bounds = params![since as i64, limit_of(limit)];
+        let notes = self.list(sql, bounds, |row| note_meta(row).map(Change::Note))?;
+        if self.handle.facts.stubs == 0 {
+            return Ok(notes);
+        }
+        let sql = "SELECT unid, class, sequence, change_seq, deleted FROM stub
+                   WHERE change_seq > ?1 ORDER BY change_seq LIMIT ?2";
+        let stubs = self.list(sql, bounds, |row| stub_meta(row).map(Change::Stub))?;
+        let mut all = notes;
+        all.extend(stubs);
+        all.sort_by_key(Change::change_seq);
+        all.truncate(limit);
+        Ok(all)
+    }
+
+    /// All folders in order of name.
+    pub fn folders(&self) -> Result<Vec<Folder>> {
+        self.list(concat!("SELECT ", columns!(folder), " FROM folder ORDER BY name"), [], folder)
+    }
+
+    /// The folder of this local id.
+    pub fn folder(&self, id: FolderId) -> Result<Option<Folder>> {
+        self.find(
+            concat!("SELECT ", columns!(folder), " FROM folder WHERE id = ?1"),
+            [id.0],
+            folder,
+        )
+    }
+
+    /// The folder of this name (exact).
+    pub fn folder_by_name(&self, name: &str) -> Result<Option<Folder>> {
+        self.find(
+            concat!("SELECT ", columns!(folder), " FROM folder WHERE name = ?1"),
+            [name],
+            folder,
+        )
+    }
+
+    /// Entries of a folder with a uid in `uids`, in order of uid.
+    pub fn entries(
+        &self,
+        folder: FolderId,
+        uids: RangeInclusive<u32>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(entry),
+            " FROM entry WHERE folder = ?1 AND uid BETWEEN ?2 AND ?3 ORDER BY uid LIMIT ?4"
+        );
+        self.list(sql, params![folder.0, uids.start(), uids.end(), limit_of(limit)], entry)
+    }
+
+    /// One entry of a folder.
+    pub fn entry(&self, folder: FolderId, uid: u32) -> Result<Option<Entry>> {
+        let sql = concat!("SELECT ", columns!(entry), " FROM entry WHERE folder = ?1 AND uid = ?2");
+        self.find(sql, params![folder.0, uid], entry)
+    }
+
+    /// All entries of a note as folder and uid.
+    pub fn entries_of(&self, note: NoteId) -> Result<Vec<(FolderId, u32)>> {
+        let sql = "SELECT folder, uid FROM entry WHERE note = ?1 ORDER BY folder, uid";
+        self.list(sql, [note.0], |row| Ok((FolderId(row.get(0)?), row.get(1)?)))
+    }
+
+    /// Whether a note is in any folder.
+    pub fn is_in_folder(&self, note: NoteId) -> Result<bool> {
+        let sql = "SELECT 1 FROM entry WHERE note = ?1 LIMIT 1";
+        Ok(self.conn().prepare_cached(sql)?.exists([note.0])?)
+    }
+
+    /// All uids of a folder, ascending.
+    pub fn uids(&self, folder: FolderId) -> Result<Vec<u32>> {
+        let sql = "SELECT uid FROM entry WHERE folder = ?1 ORDER BY uid";
+        self.list(sql, [folder.0], |row| row.get(0))
+    }
+
+    /// Entries changed after `since` (RFC 7162 CHANGEDSINCE) with a uid greater than `after_uid`,
+    /// in order of uid.
+    pub fn entries_changed(
+        &self,
+        folder: FolderId,
+        since: u64,
+        after_uid: u32,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(entry),
+            " FROM entry INDEXED BY entry_modseq",
+            " WHERE folder = ?1 AND modseq > ?2 AND uid > ?3 ORDER BY uid LIMIT ?4"
+        );
+        self.list(sql, params![folder.0, since as i64, after_uid, limit_of(limit)], entry)
+    }
+
+    /// Uids of entries removed after `since` with the change that removed them, in that order.
+    pub fn expunged(&self, folder: FolderId, since: u64) -> Result<Vec<(u32, u64)>> {
+        let sql = "SELECT uid, modseq FROM expunged WHERE folder = ?1 AND modseq > ?2
+                   ORDER BY modseq, uid";
+        let bounds = params![folder.0, since as i64];
+        self.list(sql, bounds, |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
+    }
+
+    /// Notes that went to soft deletion before a point in time, the oldest first.
+    pub fn soft_deleted(&self, before: TimeDate, limit: usize) -> Result<Vec<NoteMeta>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(note),
+            " FROM note WHERE deleted < ?1 ORDER BY deleted, id LIMIT ?2"
+        );
+        self.list(sql, params![before.0, limit_of(limit)], note_meta)
+    }
+
+    /// Objects that a note refers to, one hash per reference.
+    pub(crate) fn hashes_of(&self, id: NoteId) -> Result<Vec<ObjectHash>> {
+        let sql = "SELECT hashes FROM note WHERE id = ?1";
+        let bytes = self.find(sql, [id.0], |row| row.get::<_, Option<Vec<u8>>>(0))?.flatten();
+        Ok(bytes.map(|bytes| hashes(&bytes).collect()).unwrap_or_default())
+    }
+
+    /// Calls `visit` with every reference to an object.
+    pub(crate) fn each_reference(&self, mut visit: impl FnMut(ObjectHash)) -> Result<()> {
+        let sql = "SELECT hashes FROM note WHERE hashes IS NOT NULL";
+        let mut statement = self.conn().prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            hashes(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?).for_each(&mut visit);
+        }
+        Ok(())
+    }
+
+    /// What SQLITE_FULL and its like do to the open transaction.
+    #[cfg(test)]
+    pub(crate) fn roll_back_for_test(&self) {
+        self.conn().execute_batch("ROLLBACK").unwrap();
+    }
+
+    fn damage(&self, what: String) -> StoreError {
+        let path = self.shared.map(|shared| shared.path().to_string()).unwrap_or_default();
+        StoreError::Damage { path, what }
+    }
+}
+
+fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn unid(row: &Row<'_>, column: usize) -> rusqlite::Result<Unid> {
+    row.get(column).map(Unid)
+}
+
+fn note_meta(row: &Row<'_>) -> rusqlite::Result<NoteMeta> {
+    Ok(NoteMeta {
+        id: NoteId(row.get(0)?),
+        unid: unid(row, 1)?,
+        class: NoteClass(row.get(2)?),
+        sequence: row.get(3)?,
+        change_seq: row.get::<_, i64>(4)? as u64,
+        modified: TimeDate(row.get(5)?),
+        size: row.get::<_, i64>(6)? as u64,
+        date: TimeDate(row.get(7)?),
+        seen: row.get(8)?,
+        deleted: row.get::<_, Option<i64>>(9)?.map(TimeDate),
+    })
+}
+
+fn stub_meta(row: &Row<'_>) -> rusqlite::Result<StubMeta> {
+    Ok(StubMeta {
+        unid: unid(row, 0)?,
+        class: NoteClass(row.get(1)?),
+        sequence: row.get(2)?,
+        change_seq: row.get::<_, i64>(3)? as u64,
+        deleted: TimeDate(row.get(4)?),
+    })
+}
+
+fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
+    Ok(Folder {
+        id: FolderId(row.get(0)?),
+        unid: unid(row, 1)?,
+        name: row.get(2)?,
+        uidvalidity: row.get(3)?,
+        uidnext: row.get(4)?,
+        modseq: row.get::<_, i64>(5)? as u64,
+        messages: row.get(6)?,
+        unseen: row.get(7)?,
+        special_use: row.get(8)?,
+        subscribed: row.get(9)?,
+    })
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let keywords = row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?;
+    Ok(Entry {
+        uid: row.get(0)?,
+        modseq: row.get::<_, i64>(1)? as u64,
+        flags: EntryFlags(row.get(2)?),
+        keywords: keywords.split_ascii_whitespace().map(str::to_owned).collect(),
+        note: NoteId(row.get(4)?),
+        size: row.get::<_, i64>(5)? as u64,
+        date: TimeDate(row.get(6)?),
+        unid: unid(row, 7)?,
+    })
+}

@@ -1,0 +1,230 @@
+//! Reconciling the register with the files that are there, by the DBIID in each header.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use note::{Dbiid, ObjectHash};
+use objects::TicketDelta;
+use txlog::{Head, Lsn, RecordKind, Space};
+
+use crate::handle::{Handle, OpenError, wal_path};
+use crate::life::{ENDINGS, move_files};
+use crate::record::{self, SectionFacts};
+use crate::register::{Life, Row};
+use crate::{Reader, Recovery, Result, Store, StoreError};
+
+/// Deepest folder below the data directory in which databases are looked for.
+const DEPTH_MAX: usize = 16;
+
+impl Store {
+    /// Looks at files that the register does not know under their path. Tells the change records
+    /// that were appended for adopted databases.
+    pub(crate) fn reconcile(
+        &self,
+        deleted: &HashMap<Dbiid, String>,
+        renamed: &HashMap<Dbiid, Vec<String>>,
+        recovery: &mut Recovery,
+    ) -> Result<HashMap<Dbiid, Lsn>> {
+        let mut counted = HashMap::new();
+        let mut files = BTreeSet::new();
+        list_files(&self.options.data_dir, "", 0, &mut files)?;
+        let known: BTreeSet<String> =
+            self.register.rows().into_values().map(|row| row.path).collect();
+        for path in files.difference(&known) {
+            let handle = match Handle::open(&self.file_path(path)) {
+                Ok(handle) => handle,
+                Err(error) => {
+                    self.report_unknown(path, &error, recovery);
+                    continue;
+                }
+            };
+            let dbiid = handle.facts.dbiid;
+            if deleted.contains_key(&dbiid) {
+                drop(handle);
+                self.set_aside(path)?;
+            } else if let Some(row) = self.missing_row(dbiid, &files) {
+                drop(handle);
+                let unfinished = renamed.get(&dbiid).is_some_and(|old| old.contains(path));
+                self.found(dbiid, &row, path, unfinished)?;
+                if !unfinished {
+                    recovery.moved.push((row.path, path.clone()));
+                }
+            } else {
+                match self.adopt(path, handle, recovery) {
+                    Ok(head) => counted.extend(head),
+                    Err(StoreError::Sqlite(error)) => {
+                        self.report_unknown(path, &OpenError::from(error), recovery);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(counted)
+    }
+
+    fn report_unknown(&self, path: &str, error: &OpenError, recovery: &mut Recovery) {
+        tracing::warn!(%path, %error, "file is not a database that can be served");
+        recovery.fenced.push((path.to_owned(), error.to_string()));
+    }
+
+    /// The row of a registered database whose file is not where it should be.
+    fn missing_row(&self, dbiid: Dbiid, files: &BTreeSet<String>) -> Option<Row> {
+        self.register.get(dbiid).filter(|row| !files.contains(&row.path))
+    }
+
+    /// The file of a database that was deleted while the server went down: out of the way.
+    fn set_aside(&self, path: &str) -> Result<()> {
+        let file = self.file_path(path);
+        let mut aside = file.clone().into_os_string();
+        aside.push(".deleted");
+        tracing::warn!(%path, "file of a deleted database is renamed to end in .deleted");
+        let wal = wal_path(&file);
+        if wal.exists() {
+            let aside_wal = wal_path(Path::new(&aside));
+            std::fs::rename(&wal, aside_wal).map_err(|error| StoreError::io(&wal, error))?;
+        }
+        std::fs::rename(&file, &aside).map_err(|error| StoreError::io(&file, error))
+    }
+
+    /// The file of a database was found under another path: a rename that was not finished is
+    /// finished, any other becomes a logged rename.
+    fn found(&self, dbiid: Dbiid, row: &Row, path: &str, unfinished: bool) -> Result<()> {
+        if unfinished {
+            return move_files(&self.file_path(path), &self.file_path(&row.path));
+        }
+        tracing::warn!(from = %row.path, to = %path, "database was moved");
+        let life = Life::Rename(path.to_owned());
+        let head = self.log_life(dbiid, &life, Space::Reserved, |_| {
+            self.register.update(dbiid, |row| row.path = path.to_owned());
+        })?;
+        Ok(self.durable(head.end).wait()?)
+    }
+
+    /// Takes in a file from elsewhere, or a copy of a database, as a new database.
+    fn adopt(
+        &self,
+        path: &str,
+        mut handle: Handle,
+        recovery: &mut Recovery,
+    ) -> Result<Option<(Dbiid, Lsn)>> {
+        let counts = references(&handle)?;
+        let unknown = self.first_unknown(&counts)?;
+        if let Some(hash) = unknown {
+            let reason = format!("it refers to object {hash}, which is not here");
+            tracing::error!(%path, %reason, "foreign database is not served");
+            recovery.fenced.push((path.to_owned(), reason));
+            return Ok(None);
+        }
+        let dbiid = self.new_dbiid();
+        self.give_identity(&mut handle, dbiid)?;
+        let row = Row {
+            path: path.to_owned(),
+            title: handle.facts.title.to_string(),
+            replica_id: handle.facts.replica_id,
+            soft_delete: handle.facts.soft_delete,
+            created: handle.facts.created,
+            created_lsn: Lsn::ZERO,
+            checkpointed_lsn: handle.facts.applied_lsn,
+        };
+        let change_seq = handle.facts.change_seq.saturating_add(1);
+        drop(handle);
+        self.sync_all()?;
+        // The references first: a database that is registered has them all.
+        let counted = self.count_adopted(dbiid, change_seq, counts)?;
+        let life = Life::Adopt(row.clone());
+        let placed = self.log_life(dbiid, &life, Space::Reserved, |_| {
+            self.register.insert(dbiid, row.clone());
+        })?;
+        self.durable(placed.end).wait()?;
+        tracing::warn!(%path, %dbiid, "foreign file or copy became a database of its own");
+        recovery.adopted.push(path.to_owned());
+        Ok(counted.map(|head| (dbiid, head.lsn)))
+    }
+
+    fn first_unknown(&self, counts: &HashMap<ObjectHash, i64>) -> Result<Option<ObjectHash>> {
+        for hash in counts.keys() {
+            if self.objects.references(hash)? <= 0 {
+                return Ok(Some(*hash));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A new DBIID means new UIDVALIDITY of all folders. The position of the file is that of this
+    /// log's end: no record of the new database is before it.
+    fn give_identity(&self, handle: &mut Handle, dbiid: Dbiid) -> Result<()> {
+        handle.begin()?;
+        let folders = {
+            let mut statement = handle.conn.prepare("SELECT id FROM folder ORDER BY id")?;
+            let ids = statement.query_map([], |row| row.get::<_, i64>(0))?;
+            ids.collect::<rusqlite::Result<Vec<i64>>>()?
+        };
+        let now = u32::try_from(self.now().unix_seconds()).unwrap_or(0);
+        let mut uidvalidity = handle.facts.uidvalidity.max(now);
+        for id in folders {
+            uidvalidity = uidvalidity.saturating_add(1);
+            let sql = "UPDATE folder SET uidvalidity = ?2 WHERE id = ?1";
+            handle.conn.execute(sql, rusqlite::params![id, uidvalidity])?;
+        }
+        handle.facts.uidvalidity = uidvalidity;
+        handle.facts.dbiid = dbiid;
+        handle.facts.applied_lsn = self.log.appended();
+        Ok(handle.commit()?)
+    }
+
+    /// Logs the references of an adopted database as a change without results.
+    fn count_adopted(
+        &self,
+        dbiid: Dbiid,
+        change_seq: u64,
+        counts: HashMap<ObjectHash, i64>,
+    ) -> Result<Option<Head>> {
+        if counts.is_empty() {
+            return Ok(None);
+        }
+        let deltas: Vec<TicketDelta> =
+            counts.into_iter().map(|(hash, count)| TicketDelta { hash, count }).collect();
+        let section = SectionFacts { dbiid, change_seq, deltas: &deltas, ops: &[] };
+        let mut payload = Vec::new();
+        record::encode(&mut payload, self.now(), &[], [section].into_iter());
+        let entered = self.objects.enter();
+        let head = self.log.append(RecordKind::Change, dbiid, &payload, Space::Reserved)?;
+        self.objects.counted(&entered, head.lsn, dbiid, &deltas);
+        Ok(Some(head))
+    }
+}
+
+fn references(handle: &Handle) -> Result<HashMap<ObjectHash, i64>> {
+    let mut counts = HashMap::new();
+    let reader = Reader { shared: None, handle };
+    reader.each_reference(|hash| *counts.entry(hash).or_insert(0) += 1)?;
+    Ok(counts)
+}
+
+/// Collects the paths of all files below `folder` that have the ending of a database.
+fn list_files(
+    folder: &Path,
+    below: &str,
+    depth: usize,
+    files: &mut BTreeSet<String>,
+) -> Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|error| StoreError::io(folder, error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| StoreError::io(folder, error))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.starts_with('.') {
+            continue;
+        }
+        let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+        let kind = entry.file_type().map_err(|error| StoreError::io(folder, error))?;
+        if kind.is_dir() && depth < DEPTH_MAX {
+            list_files(&entry.path(), &path, depth + 1, files)?;
+        } else if kind.is_file() {
+            let ending = Path::new(&path).extension().and_then(|ending| ending.to_str());
+            if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+                files.insert(path);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,383 @@
+//! Checkpoint rounds: committing databases, one sync for all of them, releasing the log.
+
+use std::cell::RefCell;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering;
+
+use note::{Dbiid, TimeDate};
+use txlog::{AppendError, LogStatus, Lsn, RecordKind, Space, Style};
+
+use crate::database::{Shared, State};
+use crate::handle::{Handle, wal_path};
+use crate::register::{Extent, Row, encode_rows};
+use crate::{Database, Result, Store, StoreError};
+
+/// How often a round tries to find a busy database durable before it waits with its lock held.
+const TRIES: usize = 3;
+/// Databases in a trickled round, at least; an eighth of the dirty ones when that is more.
+const TRICKLE_MIN: usize = 16;
+/// Page size of database files plus the frame header, in bytes.
+const FRAME_BYTES: u64 = 4_096 + 24;
+
+/// What the rounds remember.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    /// Why no round is possible any more.
+    failed: Option<String>,
+    /// Behind the last record of the last round: when the log ends here nothing has happened.
+    settled: Lsn,
+    /// When the object store was checkpointed last, in microseconds.
+    catalog_time: i64,
+}
+
+impl Rounds {
+    /// At the start of the store.
+    pub fn new(now: TimeDate) -> Rounds {
+        Rounds { failed: None, settled: Lsn::ZERO, catalog_time: now.0 }
+    }
+}
+
+/// Which databases a round is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// Those that hold the log back too far or too long.
+    Now,
+    /// All that are dirty.
+    All,
+}
+
+impl Store {
+    /// Commits and syncs all changed databases and the catalog of objects, and releases the log.
+    ///
+    /// # Errors
+    /// Trouble of log and file systems. A database that cannot be committed is left for later.
+    pub fn checkpoint_round(&self) -> Result<()> {
+        let mut rounds = self.rounds.lock();
+        self.round(&mut rounds, &self.due(Due::All), true)
+    }
+
+    /// Does what is due; called every second. Cheap when nothing is.
+    ///
+    /// # Errors
+    /// As [`Store::checkpoint_round`].
+    pub fn tick(&self) -> Result<()> {
+        let mut rounds = self.rounds.lock();
+        let due = self.due(Due::Now);
+        let catalog = self.is_catalog_due(&rounds);
+        if catalog || !due.is_empty() {
+            self.round(&mut rounds, &due, catalog)?;
+        }
+        drop(rounds);
+        self.trim_cache();
+        Ok(())
+    }
+
+    /// Checkpoints everything, writes all -wal files back and cuts them, releases the log.
+    ///
+    /// # Errors
+    /// As [`Store::checkpoint_round`].
+    pub fn flush(&self) -> Result<()> {
+        let mut rounds = self.rounds.lock();
+        self.round(&mut rounds, &self.due(Due::All), true)?;
+        let with_wal: Vec<Database> =
+            self.all().into_iter().filter(|database| self.wal_bytes(database) > 0).collect();
+        self.write_back(&mut rounds, &with_wal)?;
+        self.objects.truncate_wal()?;
+        self.sync(&mut rounds)
+    }
+
+    /// Checkpoints everything, closes all files, stops the log. Does nothing the second time.
+    ///
+    /// # Errors
+    /// As [`Store::checkpoint_round`]; the log is stopped all the same.
+    pub fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let result = self.checkpoint_round();
+        for database in self.all() {
+            let mut state = database.0.state.lock();
+            self.drop_handle(&database.0, &mut state);
+            state.gone = true;
+        }
+        self.log.stop();
+        result
+    }
+
+    /// Distance in bytes of log between two positions.
+    fn lag(&self, from: Lsn, to: Lsn) -> u64 {
+        let segments = u64::from(to.segment().saturating_sub(from.segment()));
+        let segment_bytes = u64::from(self.options.log.segment_bytes);
+        (segments * segment_bytes + u64::from(to.offset())).saturating_sub(u64::from(from.offset()))
+    }
+
+    /// Bytes of log that may stand between a database and its last record.
+    fn lag_max(&self) -> u64 {
+        let redo = match self.options.log.style {
+            Style::Circular => self.options.redo_bytes_max.min(self.options.log.bytes_max / 2),
+            Style::Linear => self.options.redo_bytes_max,
+        };
+        redo / 2
+    }
+
+    /// Databases that are due, the oldest first.
+    fn due(&self, which: Due) -> Vec<Database> {
+        let mut dirty: Vec<(Lsn, Database)> = self
+            .all()
+            .into_iter()
+            .filter_map(|database| Some((database.0.needed()?, database)))
+            .collect();
+        dirty.sort_by_key(|(needed, _)| *needed);
+        if which == Due::Now {
+            let most = TRICKLE_MIN.max(dirty.len() / 8);
+            let end = self.log.appended();
+            let old = self.now().0 - self.age_max();
+            let lag_max = self.lag_max();
+            let full = self.log.status().full;
+            let is_due =
+                |needed: Lsn, since: i64| full || self.lag(needed, end) > lag_max || since <= old;
+            dirty.retain(|(needed, database)| is_due(*needed, database.0.dirty_since()));
+            let far = dirty.first().is_some_and(|(needed, _)| self.lag(*needed, end) > 2 * lag_max);
+            if !far && !full {
+                dirty.truncate(most);
+            }
+        }
+        dirty.into_iter().map(|(_, database)| database).collect()
+    }
+
+    fn age_max(&self) -> i64 {
+        i64::try_from(self.options.checkpoint_age_s)
+            .unwrap_or(i64::MAX / 2)
+            .saturating_mul(1_000_000)
+    }
+
+    fn is_catalog_due(&self, rounds: &Rounds) -> bool {
+        let end = self.log.appended();
+        if end == rounds.settled {
+            return false;
+        }
+        let LogStatus { full, .. } = self.log.status();
+        full || self.lag(self.objects.checkpointed_lsn(), end) > self.lag_max()
+            || rounds.catalog_time <= self.now().0 - self.age_max()
+    }
+
+    fn round(&self, rounds: &mut Rounds, due: &[Database], catalog: bool) -> Result<()> {
+        if let Some(reason) = &rounds.failed {
+            return Err(StoreError::NotSynced { reason: reason.clone() });
+        }
+        self.wait_applied(due)?;
+        let committed: Vec<(&Database, Lsn)> = due
+            .iter()
+            .filter_map(|database| Some((database, self.commit_due(database)?)))
+            .collect();
+        let catalog_lsn =
+            if catalog { self.objects.checkpoint()? } else { self.objects.checkpointed_lsn() };
+        self.sync(rounds)?;
+        let rows: Vec<(Dbiid, Row)> =
+            committed.iter().filter_map(|(database, lsn)| self.synced(database, *lsn)).collect();
+        let pairs: Vec<(&Dbiid, &Row)> = rows.iter().map(|(dbiid, row)| (dbiid, row)).collect();
+        let payload = encode_rows(Extent::Round, pairs.into_iter());
+        match self.log.append(RecordKind::Checkpoint, Dbiid::NONE, &payload, Space::Reserved) {
+            Ok(_) => {}
+            Err(stopped @ AppendError::Stopped { .. }) => return Err(stopped.into()),
+            // The record only spares work at the next start; releasing the log makes room.
+            Err(error) => tracing::warn!(%error, "round is not in the log"),
+        }
+        self.statistics.rounds.add(1);
+        if catalog {
+            rounds.catalog_time = self.now().0;
+        }
+        self.release(catalog_lsn)?;
+        rounds.settled = self.log.appended();
+        let long: Vec<Database> = due
+            .iter()
+            .filter(|database| self.wal_bytes(database) > self.wal_bytes_max())
+            .cloned()
+            .collect();
+        if long.is_empty() { Ok(()) } else { self.write_back(rounds, &long) }
+    }
+
+    /// Waits until the log is durable up to what the databases hold.
+    fn wait_applied(&self, databases: &[Database]) -> Result<()> {
+        let applied = databases.iter().map(|database| database.0.state.lock().applied).max();
+        Ok(self.durable(applied.unwrap_or(Lsn::ZERO)).wait()?)
+    }
+
+    /// Commits one database; tells the LSN its file says now, if it does.
+    fn commit_due(&self, database: &Database) -> Option<Lsn> {
+        for attempt in 0..=TRIES {
+            let mut state = database.0.state.lock();
+            if state.gone || database.fenced().is_some() {
+                return None;
+            }
+            if state.handle.as_ref().is_some_and(Handle::is_lost) {
+                self.lost(&database.0, &mut state);
+            }
+            let lost = state.handle.is_none() && state.applied > state.committed;
+            if lost && self.open_file(database, &mut state).is_err() {
+                return None;
+            }
+            let applied = state.applied;
+            if applied <= self.log.durable_lsn() || attempt == TRIES {
+                // Under the lock nothing is added, so this wait ends with one sync of the log.
+                self.durable(applied).wait().ok()?;
+                return self.commit(&database.0, &mut state).then_some(state.committed);
+            }
+            drop(state);
+            self.durable(applied).wait().ok()?;
+        }
+        None
+    }
+
+    /// Commits a locked database whose applied LSN is durable; false when it could not.
+    pub(crate) fn commit(&self, shared: &Shared, state: &mut State) -> bool {
+        let Some(handle) = state.handle.as_mut() else {
+            return state.applied == state.committed;
+        };
+        if handle.is_lost() {
+            // A header written now would promise results that are gone.
+            self.lost(shared, state);
+            return false;
+        }
+        if !handle.in_transaction {
+            return true;
+        }
+        match handle.commit() {
+            Ok(()) => {
+                state.committed = state.applied;
+                self.statistics.commits.add(1);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(path = %shared.path(), %error, "commit failed");
+                self.lost(shared, state);
+                false
+            }
+        }
+    }
+
+    /// One sync for everything that was written before. After a failure no round is possible.
+    fn sync(&self, rounds: &mut Rounds) -> Result<()> {
+        for file in &self.file_systems {
+            self.statistics.syncs.add(1);
+            if let Err(error) = sync_file_system(file) {
+                rounds.failed = Some(error.to_string());
+                return Err(StoreError::NotSynced { reason: error.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs the file systems of databases and objects.
+    pub(crate) fn sync_all(&self) -> Result<()> {
+        self.sync(&mut self.rounds.lock())
+    }
+
+    /// After the sync: what the database no longer needs; its row for the checkpoint record.
+    fn synced(&self, database: &Database, lsn: Lsn) -> Option<(Dbiid, Row)> {
+        let shared = &database.0;
+        let mut state = shared.state.lock();
+        if state.gone || database.fenced().is_some() {
+            return None;
+        }
+        state.checkpointed = lsn;
+        state.records.retain(|record| *record >= lsn);
+        shared.set_needed(state.records.first().copied(), self.now().0);
+        let title = database.title();
+        let row = self.register.update(shared.dbiid, |row| {
+            row.checkpointed_lsn = row.checkpointed_lsn.max(lsn);
+            row.title = title;
+        })?;
+        Some((shared.dbiid, row))
+    }
+
+    /// Lets go of the segments that nobody needs. `catalog_lsn` is synced.
+    fn release(&self, catalog_lsn: Lsn) -> Result<()> {
+        let mut oldest = self.log.durable_lsn().min(catalog_lsn);
+        oldest = oldest.min(Lsn(self.life_needed.load(Ordering::SeqCst)));
+        for database in self.all() {
+            oldest = oldest.min(database.0.needed().unwrap_or(oldest));
+        }
+        if oldest.segment() == self.oldest_lsn().segment() {
+            return Ok(());
+        }
+        let kept = RefCell::new(Vec::new());
+        let keep = |segment| {
+            let live = self.objects.is_live_segment(segment);
+            live.then(|| {
+                kept.borrow_mut().push(segment);
+                self.objects.adopted_path(segment)
+            })
+        };
+        let before = self.log.status().segments;
+        let result = self.log.release(oldest, &keep);
+        // Also when it stopped half-way the object store must know what it has got.
+        let mut adopted = kept.into_inner();
+        adopted.retain(|segment| {
+            let path = self.objects.adopted_path(*segment);
+            self.options.disk.exists(&path).unwrap_or(true)
+        });
+        adopted.iter().for_each(|segment| self.objects.adopted(*segment));
+        result?;
+        self.oldest.store(Lsn::new(oldest.segment(), 0).0, Ordering::SeqCst);
+        self.statistics.segments_adopted.add(adopted.len() as u64);
+        let released = before.saturating_sub(self.log.status().segments);
+        self.statistics.segments_released.add(released);
+        Ok(())
+    }
+
+    fn wal_bytes_max(&self) -> u64 {
+        u64::from(self.options.wal_pages_max) * FRAME_BYTES
+    }
+
+    fn wal_bytes(&self, database: &Database) -> u64 {
+        let path = wal_path(&self.file_path(&database.0.path()));
+        std::fs::metadata(path).map_or(0, |facts| facts.len())
+    }
+
+    /// Writes -wal files back into their databases and cuts them. Between the steps everything is
+    /// synced, with the databases locked, so that a -wal is never cut before its pages are safe.
+    fn write_back(&self, rounds: &mut Rounds, databases: &[Database]) -> Result<()> {
+        for batch in databases.chunks(64) {
+            let mut batch: Vec<&Database> = batch.iter().collect();
+            batch.sort_by_key(|database| database.dbiid());
+            self.write_back_batch(rounds, &batch)?;
+        }
+        Ok(())
+    }
+
+    fn write_back_batch(&self, rounds: &mut Rounds, databases: &[&Database]) -> Result<()> {
+        let mut locked = Vec::new();
+        for database in databases {
+            let Ok(mut state) = self.lock_open(database) else { continue };
+            self.durable(state.applied).wait()?;
+            if self.commit(&database.0, &mut state) {
+                locked.push((*database, state));
+            }
+        }
+        self.sync(rounds)?;
+        for (_, state) in &mut locked {
+            if let Some(handle) = &mut state.handle {
+                handle.write_back()?;
+            }
+        }
+        self.sync(rounds)?;
+        for (_, state) in &mut locked {
+            if let Some(handle) = &mut state.handle {
+                handle.truncate()?;
+                self.statistics.write_backs.add(1);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes everything of a file system to its device.
+#[allow(unsafe_code)]
+fn sync_file_system(file: &std::fs::File) -> std::io::Result<()> {
+    // SAFETY: the descriptor is open for as long as `file` lives, and syncfs reads no memory.
+    match unsafe { libc::syncfs(file.as_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
