@@ -1,0 +1,32 @@
+//! A database seen as mailboxes: folders, uids, flags, messages and their bytes, as plain facts.
+//!
+//! Nothing here knows a protocol. Everything is synchronous; what was read or written is named by
+//! an [`txlog::Lsn`], and the asker waits for that position to be durable before showing it to
+//! anybody.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod changes;
+mod deliver;
+mod error;
+mod file;
+#[cfg(test)]
+mod fixture;
+mod flags;
+mod folders;
+pub mod intake;
+mod messages;
+mod names;
+mod removal;
+pub mod search;
+mod shelf;
+mod uids;
+
+pub use changes::Polled;
+pub use deliver::{Delivered, create, deliver};
+pub use error::MailError;
+pub use file::{MailFile, MailFiles};
+pub use flags::{FlagChange, FlagMode, Marks};
+pub use folders::{Snapshot, Status};
+pub use messages::{Appended, Copied, Flagged, Loaded, Opened};
+pub use names::{INBOX, NAME_BYTES_MAX, canonical_name};
+pub use uids::{Difference, UidList};
