@@ -1,0 +1,16 @@
+//! What the sessions of every door share: the connection as a [`Wire`], the way to the worker
+//! [`Pool`], the [`Budget`] of bytes in flight, the [`Registry`] of who is connected and the
+//! [`Stopping`] signal. It knows no protocol.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod budget;
+mod pool;
+mod registry;
+mod stopping;
+mod wire;
+
+pub use budget::{Budget, Taken};
+pub use pool::{Broken, Job, Pool, Weight, run};
+pub use registry::{Registry, Seat, SeatInfo};
+pub use stopping::{Stopper, Stopping, stopping};
+pub use wire::{Traffic, Wire, WireError};

@@ -1,0 +1,316 @@
+//! One connection: a TCP or TLS stream with a bounded read buffer.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// Read buffer of a quiet connection in bytes.
+const QUIET_BYTES: usize = 2 * 1024;
+/// Read buffer of a busy connection in bytes.
+const BUSY_BYTES: usize = 64 * 1024;
+/// A line that is too long is skipped up to this many bytes, then the connection is given up.
+const SKIP_BYTES_MAX: usize = 1024 * 1024;
+
+/// Why nothing more could be read or written.
+#[derive(Debug, Error)]
+pub enum WireError {
+    /// The peer closed the connection.
+    #[error("the connection was closed by the peer")]
+    Closed,
+    /// The peer was silent, or did not take what was written, for too long.
+    #[error("the peer kept the server waiting for too long")]
+    Timeout,
+    /// A line was longer than allowed. It was skipped, the connection goes on.
+    #[error("the line is longer than {max} bytes")]
+    TooLong {
+        /// The limit in bytes.
+        max: usize,
+    },
+    /// The system refused.
+    #[error("the connection broke: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Bytes that went over the wires of a door.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// Bytes received.
+    pub received: AtomicU64,
+    /// Bytes sent.
+    pub sent: AtomicU64,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+    Memory(DuplexStream),
+    Gone,
+}
+
+/// A connection as the doors use it.
+pub struct Wire {
+    stream: Stream,
+    peer: Option<SocketAddr>,
+    buffer: Vec<u8>,
+    start: usize,
+    traffic: Arc<Traffic>,
+}
+
+impl Wire {
+    /// A plain TCP connection.
+    pub fn plain(stream: TcpStream, traffic: Arc<Traffic>) -> Wire {
+        let peer = stream.peer_addr().ok();
+        // A failure only costs latency.
+        let _ = stream.set_nodelay(true);
+        Wire::over(Stream::Plain(stream), peer, traffic)
+    }
+
+    /// A TCP connection that begins with a TLS handshake (ports 465, 993).
+    ///
+    /// # Errors
+    /// The handshake failed or took longer than `wait`.
+    pub async fn tls(
+        stream: TcpStream,
+        acceptor: &TlsAcceptor,
+        traffic: Arc<Traffic>,
+        wait: Duration,
+    ) -> Result<Wire, WireError> {
+        let mut wire = Wire::plain(stream, traffic);
+        wire.start_tls(acceptor, wait).await?;
+        Ok(wire)
+    }
+
+    /// A connection within the process, for tests.
+    pub fn memory(stream: DuplexStream) -> Wire {
+        Wire::over(Stream::Memory(stream), None, Arc::default())
+    }
+
+    fn over(stream: Stream, peer: Option<SocketAddr>, traffic: Arc<Traffic>) -> Wire {
+        Wire { stream, peer, buffer: Vec::new(), start: 0, traffic }
+    }
+
+    /// The client's address; `None` within the process.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// Whether the client is on this machine.
+    pub fn is_loopback(&self) -> bool {
+        self.peer.is_none_or(|peer| peer.ip().to_canonical().is_loopback())
+    }
+
+    /// Whether the bytes are encrypted.
+    pub fn is_tls(&self) -> bool {
+        matches!(self.stream, Stream::Tls(_))
+    }
+
+    /// Begins TLS on a plain connection. What the client sent before the handshake is thrown
+    /// away, so that nothing can be slipped in (RFC 3207 §5, RFC 3501 §6.2.1).
+    ///
+    /// # Errors
+    /// The handshake failed or took longer than `wait`; the connection is then unusable.
+    pub async fn start_tls(
+        &mut self,
+        acceptor: &TlsAcceptor,
+        wait: Duration,
+    ) -> Result<(), WireError> {
+        self.forget();
+        let stream = match std::mem::replace(&mut self.stream, Stream::Gone) {
+            Stream::Plain(stream) => stream,
+            other => {
+                self.stream = other;
+                return Err(io::Error::other("TLS is not possible on this connection").into());
+            }
+        };
+        let tls = within(wait, acceptor.accept(stream)).await?;
+        self.stream = Stream::Tls(Box::new(tls));
+        Ok(())
+    }
+
+    /// Bytes that were received and not consumed yet.
+    pub fn buffered(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+
+    /// Takes `count` bytes off the front of [`Wire::buffered`].
+    pub fn consume(&mut self, count: usize) {
+        self.start = (self.start + count).min(self.buffer.len());
+        if self.start == self.buffer.len() {
+            self.forget();
+        }
+    }
+
+    /// Throws buffered input away and gives a large buffer back.
+    fn forget(&mut self) {
+        self.buffer.clear();
+        self.start = 0;
+        if self.buffer.capacity() > QUIET_BYTES {
+            self.buffer = Vec::new();
+        }
+    }
+
+    /// Waits for more input behind what is buffered and returns how many bytes came.
+    /// Cancel-safe: what was received is in the buffer.
+    ///
+    /// # Errors
+    /// [`WireError::Closed`] at the end of input, [`WireError::Timeout`] after `wait`.
+    pub async fn fill(&mut self, wait: Duration) -> Result<usize, WireError> {
+        if self.start > 0 && self.start >= self.buffer.len() / 2 {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+        }
+        let room = if self.buffer.is_empty() { QUIET_BYTES } else { BUSY_BYTES };
+        self.buffer.reserve(room);
+        let count = within(wait, receive(&mut self.stream, &mut self.buffer)).await?;
+        self.traffic.received.fetch_add(count as u64, Ordering::Relaxed);
+        if count == 0 { Err(WireError::Closed) } else { Ok(count) }
+    }
+
+    /// Reads one line into `line` (cleared first), without its LF or CRLF; `true` when it ended
+    /// with CRLF. Cancel-safe.
+    ///
+    /// # Errors
+    /// [`WireError::TooLong`] when more than `max` bytes come before the LF; the line is skipped.
+    pub async fn read_line(
+        &mut self,
+        line: &mut Vec<u8>,
+        max: usize,
+        wait: Duration,
+    ) -> Result<bool, WireError> {
+        line.clear();
+        let mut searched = 0;
+        loop {
+            let buffered = self.buffered();
+            if let Some(at) = buffered[searched..].iter().position(|byte| *byte == b'\n') {
+                let end = searched + at;
+                let text = &buffered[..end];
+                let crlf = text.ends_with(b"\r");
+                let text = text.strip_suffix(b"\r").unwrap_or(text);
+                let too_long = text.len() > max;
+                if !too_long {
+                    line.extend_from_slice(text);
+                }
+                self.consume(end + 1);
+                return if too_long { Err(WireError::TooLong { max }) } else { Ok(crlf) };
+            }
+            searched = buffered.len();
+            if searched > max + 1 {
+                self.skip_line(wait).await?;
+                return Err(WireError::TooLong { max });
+            }
+            self.fill(wait).await?;
+        }
+    }
+
+    async fn skip_line(&mut self, wait: Duration) -> Result<(), WireError> {
+        let mut skipped = 0;
+        while skipped <= SKIP_BYTES_MAX {
+            if let Some(at) = self.buffered().iter().position(|byte| *byte == b'\n') {
+                self.consume(at + 1);
+                return Ok(());
+            }
+            skipped += self.buffered().len();
+            self.forget();
+            self.fill(wait).await?;
+        }
+        Err(WireError::Closed)
+    }
+
+    /// Appends exactly `count` bytes of input to `out`; `wait` is the longest silence.
+    ///
+    /// # Errors
+    /// [`WireError::Closed`] when the input ends before that.
+    pub async fn read_exact(
+        &mut self,
+        count: usize,
+        out: &mut Vec<u8>,
+        wait: Duration,
+    ) -> Result<(), WireError> {
+        let mut missing = count;
+        loop {
+            let ready = self.buffered().len().min(missing);
+            out.extend_from_slice(&self.buffered()[..ready]);
+            self.consume(ready);
+            missing -= ready;
+            if missing == 0 {
+                return Ok(());
+            }
+            self.fill(wait).await?;
+        }
+    }
+
+    /// Writes all of `bytes`; `wait` is the longest time that a piece of 64 KiB may take.
+    ///
+    /// # Errors
+    /// [`WireError::Timeout`] when the peer does not read.
+    pub async fn write_all(&mut self, bytes: &[u8], wait: Duration) -> Result<(), WireError> {
+        for piece in bytes.chunks(BUSY_BYTES) {
+            within(wait, send(&mut self.stream, piece)).await?;
+            self.traffic.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Says good-bye on the transport (TLS close_notify, FIN). Errors do not matter any more.
+    pub async fn close(mut self) {
+        let wait = Duration::from_secs(2);
+        let _ = match &mut self.stream {
+            Stream::Plain(stream) => within(wait, stream.shutdown()).await,
+            Stream::Tls(stream) => within(wait, stream.shutdown()).await,
+            Stream::Memory(stream) => within(wait, stream.shutdown()).await,
+            Stream::Gone => Ok(()),
+        };
+    }
+}
+
+/// The future's answer, or [`WireError::Timeout`] after `wait`.
+async fn within<T>(
+    wait: Duration,
+    work: impl Future<Output = io::Result<T>>,
+) -> Result<T, WireError> {
+    match tokio::time::timeout(wait, work).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(lost(error)),
+        Err(_) => Err(WireError::Timeout),
+    }
+}
+
+fn lost(error: io::Error) -> WireError {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    match error.kind() {
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => WireError::Closed,
+        _ => WireError::Io(error),
+    }
+}
+
+async fn receive(stream: &mut Stream, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    match stream {
+        Stream::Plain(stream) => stream.read_buf(buffer).await,
+        Stream::Tls(stream) => stream.read_buf(buffer).await,
+        Stream::Memory(stream) => stream.read_buf(buffer).await,
+        Stream::Gone => Ok(0),
+    }
+}
+
+async fn send(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
+    match stream {
+        Stream::Plain(stream) => stream.write_all(bytes).await,
+        Stream::Tls(stream) => {
+            stream.write_all(bytes).await?;
+            stream.flush().await
+        }
+        Stream::Memory(stream) => stream.write_all(bytes).await,
+        Stream::Gone => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Tests of [`Wire`] over a stream within the process.
+
+use super::*;
+
+const WAIT: Duration = Duration::from_secs(5);
+
+async fn lines_of(sent: &[u8], max: usize) -> Vec<Result<(String, bool), &'static str>> {
+    let (near, mut far) = tokio::io::duplex(7);
+    let bytes = sent.to_vec();
+    let writer = tokio::spawn(async move {
+        let _ = far.write_all(&bytes).await;
+    });
+    let (mut wire, mut line, mut seen) = (Wire::memory(near), Vec::new(), Vec::new());
+    loop {
+        match wire.read_line(&mut line, max, WAIT).await {
+            Ok(crlf) => seen.push(Ok((String::from_utf8_lossy(&line).into_owned(), crlf))),
+            Err(WireError::TooLong { .. }) => seen.push(Err("too long")),
+            Err(WireError::Closed) => break,
+            Err(other) => panic!("unexpected: {other}"),
+        }
+    }
+    writer.await.unwrap();
+    seen
+}
+
+#[tokio::test]
+async fn lines_are_cut_at_lf_and_long_ones_skipped() {
+    let long = "x".repeat(300);
+    let sent = format!("one\r\ntwo\n\r\n{long}\r\n1234567890\r\nlast\r\nunfinished");
+    let seen = lines_of(sent.as_bytes(), 10).await;
+    let line = |text: &str, crlf| Ok((text.to_owned(), crlf));
+    assert_eq!(
+        seen,
+        [
+            line("one", true),
+            line("two", false),
+            line("", true),
+            Err("too long"),
+            line("1234567890", true),
+            line("last", true)
+        ]
+    );
+}
+
+#[tokio::test]
+async fn exact_reads_join_pieces_and_keep_what_follows() {
+    let (near, mut far) = tokio::io::duplex(5);
+    let writer = tokio::spawn(async move { far.write_all(b"a\r\n0123456789b\r\n").await });
+    let (mut wire, mut line, mut body) = (Wire::memory(near), Vec::new(), Vec::new());
+    wire.read_line(&mut line, 10, WAIT).await.unwrap();
+    wire.read_exact(10, &mut body, WAIT).await.unwrap();
+    wire.read_line(&mut line, 10, WAIT).await.unwrap();
+    assert_eq!((body.as_slice(), line.as_slice()), (&b"0123456789"[..], &b"b"[..]));
+    assert!(matches!(wire.read_exact(1, &mut body, WAIT).await, Err(WireError::Closed)));
+    writer.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_and_slow_readers_end_in_a_timeout() {
+    let (near, far) = tokio::io::duplex(5);
+    let (mut wire, mut line) = (Wire::memory(near), Vec::new());
+    let quiet = wire.read_line(&mut line, 10, WAIT).await;
+    assert!(matches!(quiet, Err(WireError::Timeout)));
+    let unread = wire.write_all(&[0; 100], WAIT).await;
+    assert!(matches!(unread, Err(WireError::Timeout)));
+    drop(far);
+}
