@@ -1,0 +1,9 @@
+//! One command per file: parse, permit, act, answer.
+
+pub mod auth;
+pub mod data;
+pub mod ehlo;
+pub mod mail;
+pub mod rcpt;
+pub mod simple;
+pub mod starttls;

@@ -1,0 +1,113 @@
+//! The door as the server holds it: one value for all connections.
+
+use crate::session::Session;
+use crate::{Settings, Stats, reply};
+use ::session::{Budget, Pool, Registry, Stopping, Wire, WireError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+/// Longest time for a TLS handshake, and for a last word to a client that is turned away.
+pub(crate) const HANDSHAKE_WAIT: Duration = Duration::from_secs(30);
+
+/// What the door is made of.
+pub struct Parts {
+    /// The databases.
+    pub store: Arc<store::Store>,
+    /// Who receives mail here, and who may sign in.
+    pub directory: Arc<directory::Directory>,
+    /// Takes accepted messages.
+    pub router: Arc<router::Router>,
+    /// Where work that touches a database runs.
+    pub pool: Arc<dyn Pool>,
+    /// Server-wide bound of bytes in flight (message data).
+    pub budget: Budget,
+    /// Who is connected.
+    pub registry: Registry,
+    /// TLS, when the server has a certificate.
+    pub tls: Option<TlsAcceptor>,
+    /// Limits and choices.
+    pub settings: Settings,
+    /// Counters.
+    pub stats: Arc<Stats>,
+}
+
+/// What kind of port a connection came in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// Port 25: mail from other servers for the people of this one.
+    Relay,
+    /// Port 587: mail programs; they sign in first (RFC 6409).
+    Submission,
+    /// Port 465: the same, with TLS from the first byte (RFC 8314).
+    SubmissionTls,
+}
+
+/// The SMTP door.
+pub struct Door {
+    pub(crate) parts: Parts,
+}
+
+impl Door {
+    /// A door over these parts.
+    pub fn new(parts: Parts) -> Arc<Door> {
+        Arc::new(Door { parts })
+    }
+
+    /// Its counters.
+    pub fn stats(&self) -> &Arc<Stats> {
+        &self.parts.stats
+    }
+
+    /// Runs one accepted connection to its end: the client left, misbehaved, was silent for too
+    /// long, or `stopping` was requested.
+    pub async fn serve_connection(
+        self: Arc<Self>,
+        stream: TcpStream,
+        listener: Listener,
+        stopping: Stopping,
+    ) {
+        let traffic = self.parts.stats.traffic.clone();
+        if listener != Listener::SubmissionTls {
+            return self.serve_wire(Wire::plain(stream, traffic), listener, stopping).await;
+        }
+        let Some(acceptor) = self.parts.tls.clone() else { return };
+        match Wire::tls(stream, &acceptor, traffic, HANDSHAKE_WAIT).await {
+            Ok(wire) => {
+                Stats::add(&self.parts.stats.sessions_tls, 1);
+                self.serve_wire(wire, listener, stopping).await;
+            }
+            Err(error) => self.note_bad_handshake(&error),
+        }
+    }
+
+    /// Runs one connection that is a [`Wire`] already (also one within the process).
+    pub async fn serve_wire(
+        self: Arc<Self>,
+        mut wire: Wire,
+        listener: Listener,
+        stopping: Stopping,
+    ) {
+        let stats = self.parts.stats.clone();
+        let active = stats.sessions_active.fetch_add(1, Ordering::Relaxed) + 1;
+        stats.sessions_peak.fetch_max(active, Ordering::Relaxed);
+        Stats::add(&stats.sessions_total, 1);
+        if active > self.parts.settings.connections_max {
+            Stats::add(&stats.sessions_refused, 1);
+            let mut line = Vec::new();
+            reply::TOO_BUSY.print(&mut line);
+            // Whether it is heard does not matter: the connection ends.
+            let _ = wire.write_all(&line, HANDSHAKE_WAIT).await;
+        } else {
+            Session::new(self, wire, listener).run(stopping).await;
+        }
+        stats.sessions_active.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_bad_handshake(&self, error: &WireError) {
+        Stats::add(&self.parts.stats.handshakes_bad, 1);
+        tracing::info!(%error, "a TLS handshake failed");
+    }
+}

@@ -1,0 +1,185 @@
+//! The dialogues under `dialogues/`, and what the mail files hold after them.
+//!
+//! `C:` a line that is sent with CRLF, `R:` octets that are sent as they are (`\r` and `\n` stand
+//! for CR and LF), `S:` how the last line of the next reply begins, `S+` what that reply must
+//! hold besides (before its `S:`), `#` a note.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "house/house.rs"]
+mod house;
+
+use house::{Client, House};
+use smtp::{Listener, Settings};
+
+async fn play(client: &mut Client, name: &str, script: &str) {
+    let mut wanted: Vec<&str> = Vec::new();
+    for (index, line) in script.lines().enumerate() {
+        let place = format!("{name}:{}", index + 1);
+        let (kind, text) = line.split_at(line.len().min(2));
+        let text = text.strip_prefix(' ').unwrap_or(text);
+        match kind {
+            "C:" => client.send(format!("{text}\r\n").as_bytes()).await,
+            "R:" => {
+                let octets = text.replace("\\r", "\r").replace("\\n", "\n");
+                client.send(octets.as_bytes()).await;
+            }
+            "S+" => wanted.push(text),
+            "S:" => {
+                let reply = client.reply().await;
+                let last = reply.lines().last().unwrap_or_default();
+                assert!(last.starts_with(text), "{place}: wanted {text}, got {reply}");
+                for part in wanted.drain(..) {
+                    assert!(reply.contains(part), "{place}: wanted {part}, got {reply}");
+                }
+            }
+            _ => assert!(line.is_empty() || line.starts_with('#'), "{place}: {line}"),
+        }
+    }
+}
+
+async fn run(name: &str, listener: Listener, settings: impl FnOnce(&mut Settings)) -> House {
+    let path = format!("{}/dialogues/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let script = std::fs::read_to_string(path).unwrap();
+    let house = House::new(settings);
+    play(&mut house.connect(listener), name, &script).await;
+    house
+}
+
+fn text(messages: &[Vec<u8>]) -> Vec<String> {
+    messages.iter().map(|message| String::from_utf8_lossy(message).into_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn receive() {
+    let house = run("receive", Listener::Relay, |_| {}).await;
+    for short in ["alice", "bob"] {
+        let [only] = &text(&house.messages_of(short))[..] else { panic!("{short}: one message") };
+        assert!(only.starts_with("Return-Path: <x@far.test>\r\nReceived: from client.far.test"));
+        assert!(only.ends_with("\r\nSubject: hello\r\n\r\n.dots\r\n"), "{only}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bare_line_ends() {
+    let house = run("bare-line-ends", Listener::Relay, |_| {}).await;
+    assert!(house.messages_of("bob").is_empty());
+    let house = House::new(|settings| settings.normalize_line_ends = true);
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    for command in ["EHLO a.test", "MAIL FROM:<>", "RCPT TO:<bob@example.test>", "DATA"] {
+        client.ask(command).await;
+    }
+    client.send(b"A: b\n\none\n.\ntwo\r\n.\r\n").await;
+    assert!(client.reply().await.starts_with("250"));
+    let messages = text(&house.messages_of("bob"));
+    assert!(messages[0].ends_with("A: b\r\n\r\none\r\n.\r\ntwo\r\n"), "{messages:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_in() {
+    let house = run("sign-in", Listener::Relay, |_| {}).await;
+    let logins = |house: &House| {
+        let load =
+            |value: &std::sync::atomic::AtomicU64| value.load(std::sync::atomic::Ordering::Relaxed);
+        (load(&house.stats.logins), load(&house.stats.logins_failed))
+    };
+    assert_eq!(logins(&house), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn submission() {
+    let house = run("submission", Listener::Submission, |_| {}).await;
+    let messages = text(&house.messages_of("bob"));
+    assert!(messages[0].contains("\r\nDate: ") && messages[0].contains("\r\nMessage-ID: <"));
+    assert!(messages[0].contains("with ESMTPA id"), "{messages:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults() {
+    run("faults", Listener::Relay, |settings| settings.faults_max = 5).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dots_survive_every_cut() {
+    let data = "..first: a header whose name starts with a dot\r\nSubject: dots\r\n\r\n\
+                ..two on the wire, one stored\r\n...three on the wire, two stored\r\n..\r\n\
+                last\r\n.\r\n";
+    let stored = ".first: a header whose name starts with a dot\r\nSubject: dots\r\n\r\n\
+                  .two on the wire, one stored\r\n..three on the wire, two stored\r\n.\r\nlast\r\n";
+    let house = House::new(|_| {});
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    client.ask("EHLO client.example.test").await;
+    let cuts: Vec<usize> = (data.len() - 12..data.len()).collect();
+    for cut in &cuts {
+        client.ask("MAIL FROM:<alice@example.test>").await;
+        client.ask("RCPT TO:<bob@example.test>").await;
+        client.ask("DATA").await;
+        client.send(&data.as_bytes()[..*cut]).await;
+        tokio::task::yield_now().await;
+        client.send(&data.as_bytes()[*cut..]).await;
+        assert!(client.reply().await.starts_with("250"), "cut at {cut}");
+    }
+    let messages = text(&house.messages_of("bob"));
+    assert_eq!(messages.len(), cuts.len());
+    assert!(messages.iter().all(|message| message.ends_with(stored)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pipelined_commands_are_answered_in_order() {
+    let house = House::new(|_| {});
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    client
+        .send(
+            b"EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<nobody@example.test>\r\nDATA\r\nNOOP\r\n\
+              RCPT TO:<bob@example.test>\r\nDATA\r\n",
+        )
+        .await;
+    let mut codes = Vec::new();
+    for _ in 0..7 {
+        codes.push(client.reply().await[..3].to_owned());
+    }
+    assert_eq!(codes, ["250", "250", "550", "554", "250", "250", "354"]);
+    client.send(b"A: b\r\n\r\nc\r\n.\r\nQUIT\r\n").await;
+    assert!(client.reply().await.starts_with("250"));
+    assert!(client.reply().await.starts_with("221"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_keep_the_dialogue_in_step() {
+    let house = House::new(|settings| {
+        settings.message_bytes_max = 1_000;
+        settings.recipients_max = 1;
+        settings.line_bytes_max = 200;
+    });
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    assert!(client.ask(&format!("EHLO {}", "a".repeat(300))).await.starts_with("500 5.5.6"));
+    client.ask("EHLO a.test").await;
+    client.ask("MAIL FROM:<x@far.test>").await;
+    client.ask("RCPT TO:<bob@example.test>").await;
+    assert!(client.ask("RCPT TO:<alice@example.test>").await.starts_with("452 4.5.3"));
+    client.ask("DATA").await;
+    let line = "x".repeat(100) + "\r\n";
+    client.send(format!("{}.\r\nNOOP\r\n", line.repeat(2_000)).as_bytes()).await;
+    assert!(client.reply().await.starts_with("552 5.3.4"));
+    assert!(client.reply().await.starts_with("250"));
+    client.ask("MAIL FROM:<x@far.test>").await;
+    client.ask("RCPT TO:<bob@example.test>").await;
+    client.ask("DATA").await;
+    let hops = "Received: from somewhere\r\n".repeat(25);
+    client.send(format!("{hops}\r\n.\r\n").as_bytes()).await;
+    assert!(client.reply().await.starts_with("554 5.4.6"));
+    assert!(house.messages_of("bob").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopping_server_says_421() {
+    let house = House::new(|_| {});
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    house.stop();
+    assert!(client.reply().await.starts_with("421 4.3.2"));
+    assert_eq!(client.reply().await, "");
+}
