@@ -1,0 +1,107 @@
+//! The door as the server holds it: one value for all connections.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use mailfile::MailFiles;
+use session::{Stopping, Wire};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use crate::session::Session;
+use crate::{Settings, Stats};
+
+/// What the door is made of.
+pub struct Parts {
+    /// The databases.
+    pub store: Arc<store::Store>,
+    /// Who may sign in, and where their mail file is.
+    pub directory: Arc<directory::Directory>,
+    /// Where work that touches a database runs.
+    pub pool: Arc<dyn session::Pool>,
+    /// Server-wide bound of bytes in flight (literals).
+    pub budget: session::Budget,
+    /// Who is connected.
+    pub registry: session::Registry,
+    /// TLS, when the server has a certificate: STARTTLS and the implicit port need it.
+    pub tls: Option<TlsAcceptor>,
+    /// Limits and choices.
+    pub settings: Settings,
+    /// Counters.
+    pub stats: Arc<Stats>,
+}
+
+/// The IMAP door.
+pub struct Door {
+    pub(crate) parts: Parts,
+    pub(crate) files: Arc<MailFiles>,
+}
+
+impl Door {
+    /// A door over these parts.
+    pub fn new(parts: Parts) -> Arc<Door> {
+        let files = MailFiles::new(parts.store.clone());
+        Arc::new(Door { parts, files })
+    }
+
+    /// Its counters.
+    pub fn stats(&self) -> &Arc<Stats> {
+        &self.parts.stats
+    }
+
+    /// Runs one accepted connection to its end. `implicit_tls`: the handshake comes before the
+    /// greeting
+    /// (port 993). Returns when the peer left, signed out, misbehaved, or `stopping` was requested.
+    pub async fn serve_connection(
+        self: Arc<Self>,
+        stream: TcpStream,
+        implicit_tls: bool,
+        stopping: Stopping,
+    ) {
+        let stats = &self.parts.stats;
+        let traffic = stats.traffic.clone();
+        if !implicit_tls {
+            return self.serve_wire(Wire::plain(stream, traffic), stopping).await;
+        }
+        let Some(acceptor) = &self.parts.tls else {
+            tracing::warn!("a connection that wants TLS is refused: there is no certificate");
+            return;
+        };
+        let wait = self.parts.settings.handshake_wait;
+        match Wire::tls(stream, acceptor, traffic, wait).await {
+            Ok(wire) => {
+                Stats::add(&stats.sessions_tls, 1);
+                self.serve_wire(wire, stopping).await;
+            }
+            Err(error) => {
+                Stats::add(&stats.handshakes_bad, 1);
+                tracing::debug!(%error, "a TLS handshake failed");
+            }
+        }
+    }
+
+    /// Runs one connection that is a [`Wire`] already (also one within the process).
+    pub async fn serve_wire(self: Arc<Self>, wire: Wire, stopping: Stopping) {
+        let _counted = Counted::new(self.parts.stats.clone());
+        let seat = self.parts.registry.enter("imap", wire.peer());
+        Box::pin(Session::new(self, wire, seat, stopping).run()).await;
+    }
+}
+
+/// Counts a connection as open while it lives.
+struct Counted(Arc<Stats>);
+
+impl Counted {
+    fn new(stats: Arc<Stats>) -> Counted {
+        Stats::add(&stats.sessions_total, 1);
+        let now = stats.sessions_active.fetch_add(1, Ordering::Relaxed) + 1;
+        stats.sessions_peak.fetch_max(now, Ordering::Relaxed);
+        Counted(stats)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.sessions_active.fetch_sub(1, Ordering::Relaxed);
+    }
+}

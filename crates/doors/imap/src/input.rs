@@ -1,0 +1,200 @@
+//! Reading one command: its lines and literals, each within its limit (RFC 3501 §4.3, RFC 7888).
+
+use session::{Taken, WireError};
+
+use crate::grammar::Cursor;
+use crate::reply::{End, Fault, tagged};
+use crate::session::Session;
+
+/// Literals above this size are taken out of the server's budget of bytes in flight.
+const FREE_BYTES: u64 = 64 * 1024;
+/// Literals of one command at most.
+const LITERALS_MAX: usize = 1_000;
+
+/// What came.
+pub(crate) enum Input {
+    /// A command.
+    Command(Line),
+    /// Something that was answered already.
+    Refused,
+}
+
+/// The bytes of one command: lines, with each literal behind the line that announces it.
+#[derive(Default)]
+pub(crate) struct Line {
+    pub bytes: Vec<u8>,
+    /// What large literals hold of the budget.
+    pub taken: Vec<Taken>,
+}
+
+/// A literal that a line announces at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Announced {
+    bytes: u64,
+    /// The client waits for leave to send it.
+    waits: bool,
+}
+
+/// The literal that `line` announces, if it does.
+fn announced(line: &[u8]) -> Option<Announced> {
+    let inner = line.strip_suffix(b"}")?;
+    let (inner, waits) = match inner.strip_suffix(b"+") {
+        Some(inner) => (inner, false),
+        None => (inner, true),
+    };
+    let digits = inner.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (head, digits) = inner.split_at(inner.len() - digits);
+    if digits.is_empty() || !head.ends_with(b"{") {
+        return None;
+    }
+    let number = std::str::from_utf8(digits).ok()?.parse().unwrap_or(u64::MAX);
+    Some(Announced { bytes: number, waits })
+}
+
+/// Whether the command may carry a whole message.
+fn carries_message(line: &[u8]) -> bool {
+    let mut cursor = Cursor::new(line);
+    cursor.tag().is_ok() && cursor.space().is_ok() && cursor.eat_word("APPEND")
+}
+
+impl Session {
+    /// Reads the next command. Replies are written first, unless another command is there already.
+    pub(crate) async fn read_command(&mut self) -> Result<Input, Fault> {
+        if !self.wire.buffered().contains(&b'\n') {
+            self.flush().await?;
+        }
+        let max = match self.user {
+            Some(_) => self.settings().line_bytes_max,
+            None => self.settings().line_bytes_max_guest,
+        };
+        let mut line = Line::default();
+        let mut text = self.read_text(max).await?;
+        for _ in 0..LITERALS_MAX {
+            let Some(part) = text else { return Ok(Input::Refused) };
+            line.bytes.extend_from_slice(&part);
+            let Some(literal) = announced(&part) else { return Ok(Input::Command(line)) };
+            if !self.literal(&mut line, literal, max).await? {
+                return Ok(Input::Refused);
+            }
+            text = self.read_text(max).await?;
+        }
+        Err(Fault::End(End::Bye("Too many literals")))
+    }
+
+    /// One line of a command; `None` when it was too long, which was answered.
+    async fn read_text(&mut self, max: usize) -> Result<Option<Vec<u8>>, Fault> {
+        let wait = self.wait();
+        let mut text = Vec::new();
+        let read = tokio::select! {
+            read = self.wire.read_line(&mut text, max, wait) => read,
+            () = self.stopping.requested() => return Err(stop()),
+            () = self.seat.dropped() => return Err(dropped()),
+        };
+        match read {
+            Ok(_) => Ok(Some(text)),
+            Err(WireError::TooLong { .. }) => {
+                tagged("*", "BAD", ("", "The line is too long"), &mut self.out.bytes);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a literal in; `false` when it was refused, which was answered.
+    async fn literal(
+        &mut self,
+        line: &mut Line,
+        literal: Announced,
+        max: usize,
+    ) -> Result<bool, Fault> {
+        let message = self.user.is_some() && carries_message(&line.bytes);
+        let limit = if message { self.settings().append_bytes_max } else { max as u64 };
+        if literal.bytes > limit {
+            let code = if message { ("NO", "TOOBIG") } else { ("BAD", "") };
+            return self.refuse(&line.bytes, literal, code);
+        }
+        if literal.bytes > FREE_BYTES {
+            match self.door.parts.budget.try_take(literal.bytes) {
+                Some(taken) => {
+                    line.taken.push(taken);
+                    // Exactly as much as was taken, where growing would double it.
+                    line.bytes.reserve_exact(literal.bytes as usize + 2);
+                }
+                None => return self.refuse(&line.bytes, literal, ("NO", "UNAVAILABLE")),
+            }
+        }
+        if literal.waits {
+            self.out.bytes.extend_from_slice(b"+ Ready\r\n");
+        }
+        self.flush().await?;
+        line.bytes.extend_from_slice(b"\r\n");
+        let wait = self.wait().min(self.settings().write_wait);
+        let count = literal.bytes as usize;
+        self.wire.read_exact(count, &mut line.bytes, wait).await?;
+        Ok(true)
+    }
+
+    /// Refuses a literal that was not read. One that comes without waiting cannot be skipped in
+    /// bounded time, so that the connection ends.
+    fn refuse(
+        &mut self,
+        line: &[u8],
+        literal: Announced,
+        (state, code): (&str, &str),
+    ) -> Result<bool, Fault> {
+        let tag = Cursor::new(line).tag().unwrap_or("*");
+        tagged(tag, state, (code, "The literal is too large"), &mut self.out.bytes);
+        match literal.waits {
+            true => Ok(false),
+            false => Err(Fault::End(End::Bye("A literal is too large to be skipped"))),
+        }
+    }
+}
+
+/// The server stops.
+pub(crate) fn stop() -> Fault {
+    Fault::End(End::Bye("The server is stopping"))
+}
+
+/// An administrator ended the session.
+pub(crate) fn dropped() -> Fault {
+    Fault::End(End::Bye("The session was ended by an administrator"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_announced_at_the_end_of_a_line() {
+        let literal = |bytes, waits| Some(Announced { bytes, waits });
+        let cases: &[(&str, Option<Announced>)] = &[
+            ("a LOGIN {18}", literal(18, true)),
+            ("a LOGIN {18+}", literal(18, false)),
+            ("{0}", literal(0, true)),
+            ("a {4294967296}", literal(4_294_967_296, true)),
+            ("a {99999999999999999999999}", literal(u64::MAX, true)),
+            ("a {+10}", None),
+            ("a {10++}", None),
+            ("a {10 }", None),
+            ("a {}", None),
+            ("a {+}", None),
+            ("a 10}", None),
+            ("a {10} ", None),
+            ("a {1x0}", None),
+            ("}", None),
+            ("", None),
+        ];
+        for (line, wanted) in cases {
+            assert_eq!(announced(line.as_bytes()), *wanted, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_append_carries_a_message() {
+        assert!(carries_message(b"a APPEND x {5}"));
+        assert!(carries_message(b"a append x {5}"));
+        assert!(!carries_message(b"a APPENDX x {5}"));
+        assert!(!carries_message(b"a LOGIN APPEND {5}"));
+    }
+}

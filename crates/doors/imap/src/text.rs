@@ -1,0 +1,109 @@
+//! Values as they stand in replies (RFC 3501 §9): quoted strings, literals, NIL, numbers.
+
+/// Longest string that is sent between quotes; longer ones go as literals.
+const QUOTED_BYTES_MAX: usize = 1_000;
+
+/// Appends a decimal number.
+pub(crate) fn number(value: u64, out: &mut Vec<u8>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends `text` between quotes. It must be free of CR, LF, NUL and 8-bit bytes; those are
+/// replaced by `?`, so that the answer always parses.
+pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for byte in text {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            0 | b'\r' | b'\n' | 0x80.. => out.push(b'?'),
+            other => out.push(*other),
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends `string`: quoted when that can carry the bytes, else a literal. NUL becomes `?`, since
+/// neither form may carry it.
+pub(crate) fn string(text: &[u8], out: &mut Vec<u8>) {
+    let plain = |byte: &u8| !matches!(byte, 0 | b'\r' | b'\n' | 0x80..);
+    if text.len() <= QUOTED_BYTES_MAX && text.iter().all(plain) {
+        return quoted(text, out);
+    }
+    literal_head(text.len() as u64, out);
+    out.extend(text.iter().map(|byte| if *byte == 0 { b'?' } else { *byte }));
+}
+
+/// Appends `nstring`.
+pub(crate) fn nstring(text: Option<&[u8]>, out: &mut Vec<u8>) {
+    match text {
+        Some(text) => string(text, out),
+        None => out.extend_from_slice(b"NIL"),
+    }
+}
+
+/// Appends what precedes the bytes of a literal.
+pub(crate) fn literal_head(length: u64, out: &mut Vec<u8>) {
+    out.push(b'{');
+    number(length, out);
+    out.extend_from_slice(b"}\r\n");
+}
+
+/// Appends numbers as `sequence-set`: `1:3,7`. They must be ascending.
+pub(crate) fn set(numbers: &[u32], out: &mut Vec<u8>) {
+    let mut rest = numbers;
+    while let Some(first) = rest.first().copied() {
+        let follows =
+            |(at, number): &(usize, &u32)| u64::from(first) + *at as u64 == u64::from(**number);
+        let run = rest.iter().enumerate().take_while(follows).count();
+        if rest.len() != numbers.len() {
+            out.push(b',');
+        }
+        number(first.into(), out);
+        if run > 1 {
+            out.push(b':');
+            number(rest[run - 1].into(), out);
+        }
+        rest = &rest[run..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(print: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        print(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn strings_choose_their_form() {
+        assert_eq!(printed(|out| string(b"a \"b\" \\", out)), r#""a \"b\" \\""#);
+        assert_eq!(printed(|out| string(b"", out)), "\"\"");
+        assert_eq!(printed(|out| string(b"a\r\nb", out)), "{4}\r\na\r\nb");
+        assert_eq!(printed(|out| string("\u{e9}\0".as_bytes(), out)), "{3}\r\n\u{e9}?");
+        assert_eq!(printed(|out| quoted("\u{e9}\n".as_bytes(), out)), "\"???\"");
+        assert_eq!(printed(|out| nstring(None, out)), "NIL");
+    }
+
+    #[test]
+    fn numbers_and_sets() {
+        assert_eq!(printed(|out| number(0, out)), "0");
+        assert_eq!(printed(|out| number(u64::MAX, out)), "18446744073709551615");
+        assert_eq!(printed(|out| set(&[], out)), "");
+        assert_eq!(printed(|out| set(&[1, 2, 3, 7, 9, 10], out)), "1:3,7,9:10");
+        assert_eq!(printed(|out| set(&[u32::MAX - 1, u32::MAX], out)), "4294967294:4294967295");
+    }
+}

@@ -1,0 +1,96 @@
+//! A door over a store and a directory in a directory of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use directory::{Directory, NewPassword, NewPerson};
+use imap::{Door, Parts, Settings, Stats};
+use session::{Budget, Job, Pool, Registry, Stopper, Stopping, Wire};
+use store::{Store, StoreOptions};
+use tokio_rustls::TlsAcceptor;
+
+use crate::client::Client;
+
+/// Runs jobs on the blocking threads of the runtime.
+pub struct Blocking(tokio::runtime::Handle);
+
+impl Pool for Blocking {
+    fn submit(&self, job: Job) {
+        self.0.spawn_blocking(job);
+    }
+}
+
+/// A server with the people alice and bob.
+pub struct Server {
+    pub door: Arc<Door>,
+    pub store: Arc<Store>,
+    pub registry: Registry,
+    pub stopper: Stopper,
+    pub stopping: Stopping,
+    _dir: tempfile::TempDir,
+}
+
+/// What differs from the usual.
+pub struct Choices {
+    pub settings: Settings,
+    pub tls: Option<TlsAcceptor>,
+    pub budget: u64,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        let settings =
+            Settings { login_failure_wait: Duration::from_millis(1), ..Settings::default() };
+        Choices { settings, tls: None, budget: 1 << 30 }
+    }
+}
+
+impl Server {
+    pub fn start() -> Server {
+        Server::with(Choices::default())
+    }
+
+    pub fn with(choices: Choices) -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
+        let directory =
+            Directory::create(store.clone(), "example.test", "CN=mail/O=Example").unwrap();
+        for (name, short, password) in
+            [("Alice Example", "alice", "pw-alice-1"), ("Bob Example", "bob", "pw-bob-1")]
+        {
+            let password = Some(NewPassword::Plain(password.into()));
+            let (full_name, short_name) = (name.to_owned(), short.to_owned());
+            let person = NewPerson { full_name, short_name, password, ..NewPerson::default() };
+            directory.add_person(person).unwrap();
+        }
+        let registry = Registry::default();
+        let door = Door::new(Parts {
+            store: store.clone(),
+            directory,
+            pool: Arc::new(Blocking(tokio::runtime::Handle::current())),
+            budget: Budget::new(choices.budget),
+            registry: registry.clone(),
+            tls: choices.tls,
+            settings: choices.settings,
+            stats: Arc::new(Stats::default()),
+        });
+        let (stopper, stopping) = session::stopping();
+        Server { door, store, registry, stopper, stopping, _dir: dir }
+    }
+
+    /// A new connection, its greeting not read.
+    pub fn connect(&self) -> Client {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let served = self.door.clone().serve_wire(Wire::memory(far), self.stopping.clone());
+        tokio::spawn(served);
+        Client::new(near)
+    }
+
+    /// A connection on which alice signed in.
+    pub async fn alice(&self) -> Client {
+        let mut client = self.connect();
+        client.unit().await;
+        client.ok("LOGIN alice pw-alice-1").await;
+        client
+    }
+}
