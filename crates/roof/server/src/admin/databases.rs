@@ -1,0 +1,158 @@
+//! `db` commands.
+
+use note::{Item, ItemValue, NoteClass, Piece, Unid};
+use serde_json::{Value, json};
+use store::{Database, DatabaseInfo, NewDatabase, NoteId, NoteMeta, Reader};
+
+use super::Failure;
+use crate::site::Site;
+
+/// Notes read while a database is locked.
+const BATCH: usize = 200;
+/// Notes shown at most.
+const NOTES_MAX: usize = 100_000;
+/// Bytes of a binary item that are shown.
+const BINARY_BYTES_MAX: usize = 64;
+/// Every class of notes.
+const ALL: NoteClass = NoteClass(0x7FFF);
+
+fn shown(info: &DatabaseInfo) -> Value {
+    json!({
+        "path": info.path,
+        "title": info.title,
+        "replica_id": info.replica_id.to_string(),
+        "dbiid": info.dbiid.to_string(),
+        "ods": info.ods,
+        "notes": info.notes,
+        "deleted": info.deleted,
+        "size_bytes": info.size_bytes,
+        "logical_bytes": info.logical_bytes,
+        "checkpointed_lsn": info.checkpointed_lsn.to_string(),
+        "applied_lsn": info.applied_lsn.to_string(),
+        "fenced": info.fenced,
+    })
+}
+
+pub(super) fn list(site: &Site) -> Result<Value, Failure> {
+    Ok(site.store.list().iter().map(shown).collect())
+}
+
+pub(super) fn info(site: &Site, path: Option<&str>) -> Result<Value, Failure> {
+    match path {
+        None => list(site),
+        Some(path) => Ok(Value::Array(vec![shown(&site.store.info(path)?)])),
+    }
+}
+
+pub(super) fn create(site: &Site, path: &str, title: &str, mail: bool) -> Result<Value, Failure> {
+    if mail {
+        mailfile::create(&site.store, path, title)?;
+    } else {
+        site.store.create(path, NewDatabase::titled(title))?;
+    }
+    Ok(shown(&site.store.info(path)?))
+}
+
+pub(super) fn cat(site: &Site, path: &str, note: Option<&str>) -> Result<Value, Failure> {
+    let database = site.store.database(path)?;
+    match note {
+        None => all(site, &database),
+        Some(name) => one(site, &database, name),
+    }
+}
+
+fn all(site: &Site, database: &Database) -> Result<Value, Failure> {
+    let mut rows = Vec::new();
+    let mut after = NoteId(0);
+    while rows.len() < NOTES_MAX {
+        let read = |reader: &Reader<'_>| batch(reader, after);
+        let (found, last) = site.store.read(database, read)?.value;
+        let Some(last) = last else { break };
+        after = last;
+        rows.extend(found);
+    }
+    Ok(Value::Array(rows))
+}
+
+fn batch(reader: &Reader<'_>, after: NoteId) -> store::Result<(Vec<Value>, Option<NoteId>)> {
+    let metas = reader.notes(ALL, after, BATCH)?;
+    let mut rows = Vec::with_capacity(metas.len());
+    for meta in &metas {
+        let note = reader.note(meta.id)?;
+        let text = |name: &str| note.as_ref().and_then(|note| note.text(name));
+        let mut row = head(meta);
+        row["form"] = json!(text("Form"));
+        row["title"] = json!(["Subject", "FullName", "ListName"].iter().find_map(|n| text(n)));
+        rows.push(row);
+    }
+    Ok((rows, metas.last().map(|meta| meta.id)))
+}
+
+fn head(meta: &NoteMeta) -> Value {
+    json!({
+        "unid": meta.unid.to_string(),
+        "note_id": meta.id.0,
+        "class": meta.class.0,
+        "sequence": meta.sequence,
+        "modified": meta.modified.to_string(),
+        "size": meta.size,
+        "seen": meta.seen,
+    })
+}
+
+fn one(site: &Site, database: &Database, name: &str) -> Result<Value, Failure> {
+    let read = |reader: &Reader<'_>| {
+        let meta = match (name.parse::<Unid>(), name.parse::<i64>()) {
+            (Ok(unid), _) => reader.note_by_unid(&unid)?,
+            (_, Ok(id)) => reader.note_meta(NoteId(id))?,
+            _ => None,
+        };
+        let Some(meta) = meta else { return Ok(None) };
+        Ok(reader.note(meta.id)?.map(|note| (meta, note)))
+    };
+    let Some((meta, note)) = site.store.read(database, read)?.value else {
+        let path = database.path();
+        return Err(Failure::Refused(format!("{path} has no note {name} (a UNID or note id)")));
+    };
+    let mut row = head(&meta);
+    row["items"] = note.items.iter().map(shown_item).collect();
+    Ok(row)
+}
+
+fn shown_item(item: &Item) -> Value {
+    let (kind, value) = match &item.value {
+        ItemValue::Text(text) => ("text", json!(text)),
+        ItemValue::TextList(list) => ("text list", json!(list)),
+        ItemValue::Number(number) => ("number", json!(number)),
+        ItemValue::NumberList(list) => ("number list", json!(list)),
+        ItemValue::Time(time) => ("time", json!(time.to_string())),
+        ItemValue::TimeList(list) => {
+            ("time list", list.iter().map(|time| json!(time.to_string())).collect())
+        }
+        ItemValue::Binary(bytes) => ("binary", binary(bytes)),
+        ItemValue::Pieces(pieces) => ("pieces", pieces.iter().map(piece).collect()),
+    };
+    json!({
+        "name": item.name,
+        "type": kind,
+        "flags": item.flags.0,
+        "sequence": item.sequence,
+        "value": value,
+    })
+}
+
+fn binary(bytes: &[u8]) -> Value {
+    let shown = &bytes[..bytes.len().min(BINARY_BYTES_MAX)];
+    json!({ "bytes": bytes.len(), "begins": String::from_utf8_lossy(shown) })
+}
+
+fn piece(piece: &Piece) -> Value {
+    match piece {
+        Piece::Inline(bytes) => json!({ "inline": binary(bytes) }),
+        Piece::Object { ticket, recipe } => json!({
+            "object": ticket.hash.to_string(),
+            "bytes": ticket.length,
+            "recipe": format!("{recipe:?}"),
+        }),
+    }
+}

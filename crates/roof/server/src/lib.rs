@@ -1,0 +1,48 @@
+//! The server: configuration, listeners, worker pool, console, statistics, control socket, the
+//! demo domain, and what administrators' commands do with a data directory.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod admin;
+mod check;
+mod console;
+mod control;
+mod demo;
+mod gate;
+mod layout;
+mod listen;
+mod logging;
+mod metrics;
+mod pool;
+mod process;
+mod reference;
+mod request;
+mod server;
+mod settings;
+mod setup;
+mod site;
+mod stats;
+mod table;
+mod tls;
+
+pub use admin::perform;
+pub use check::check;
+pub use console::{VERBS, Verb};
+pub use control::{AskError, Reached, reach};
+pub use demo::{
+    Credentials, DOMAIN as DEMO_DOMAIN, DemoError, DemoOptions, PORTS as DEMO_PORTS,
+    USERS_MAX as DEMO_USERS_MAX, check_place as check_demo_place, make as make_demo,
+    settings as demo_settings,
+};
+pub use layout::{DataDir, Lock};
+pub use logging::{remark as log_remark, start as start_log};
+pub use process::notify_supervisor;
+pub use reference::pages as reference_pages;
+pub use request::{Reply, Request, Secret, UserAdd, UserSet, chain};
+pub use server::{Holding, Network, Outcome, Running, Server, StartError};
+pub use settings::{
+    Effect, Finding, INI_ROWS, IniRow, KEYS, Key, Kind, Loaded, Meaning, ROWS, Row, Settings,
+    SettingsError, Value,
+};
+pub use setup::{SetupError, SetupOptions, setup, short_name};
+pub use site::{Site, SiteError};
+pub use table::columns;

@@ -1,0 +1,315 @@
+//! Starting a server, step by step.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use router::{Router, RouterError};
+use session::{Budget, Registry, Stopping, stopping};
+use store::Recovery;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_rustls::TlsAcceptor;
+
+use super::chores::Chores;
+use super::{Running, Server};
+use crate::control::Control;
+use crate::gate::Gate;
+use crate::layout::{DataDir, Lock};
+use crate::listen::{self, ListenError, Listener};
+use crate::pool::WorkerPool;
+use crate::process;
+use crate::settings::{Key, Settings};
+use crate::setup::{make_certificate, router_options};
+use crate::site::{Site, SiteError};
+use crate::stats::ObjectTotals;
+use crate::tls::{Certificates, TlsError};
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process owns the data directory.
+    #[error("{0} is in use by another process")]
+    InUse(String),
+    /// Files, threads or signals are in trouble.
+    #[error("the server cannot start")]
+    System(#[from] io::Error),
+    /// A port cannot be opened.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The store or the directory cannot be opened.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The router cannot start.
+    #[error("the router cannot start")]
+    Router(#[from] RouterError),
+}
+
+/// A data directory that is held while a server starts: the lock, and the control socket that
+/// tells commands to wait.
+pub struct Holding {
+    dir: DataDir,
+    lock: Lock,
+    control: Control,
+}
+
+impl Holding {
+    /// Takes the directory.
+    ///
+    /// # Errors
+    /// Another process owns it, or the lock or socket cannot be made.
+    pub fn take(dir: &DataDir) -> Result<Self, StartError> {
+        dir.make()?;
+        let Some(lock) = dir.lock()? else {
+            return Err(StartError::InUse(dir.root().display().to_string()));
+        };
+        let control = Control::open(&dir.run())?;
+        Ok(Self { dir: dir.clone(), lock, control })
+    }
+}
+
+/// The network of a server: its threads and its open ports.
+pub struct Network {
+    runtime: Runtime,
+    listeners: Vec<Listener>,
+}
+
+impl Network {
+    /// Opens every port.
+    ///
+    /// # Errors
+    /// A port or a thread cannot be had.
+    pub fn open(settings: &Settings) -> Result<Self, StartError> {
+        process::raise_descriptors();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(settings.size(Key::NetworkThreads))
+            .thread_name("network")
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let listeners = listen::open(settings)?;
+        drop(entered);
+        Ok(Self { runtime, listeners })
+    }
+}
+
+impl Server {
+    /// Starts a server of a data directory: ports, user, lock, store, doors.
+    ///
+    /// # Errors
+    /// The first step that failed.
+    pub fn start(dir: &DataDir, settings: &Settings) -> Result<Self, StartError> {
+        if dir.lock()?.is_none() {
+            return Err(StartError::InUse(dir.root().display().to_string()));
+        }
+        let network = Network::open(settings)?;
+        let user = settings.text(Key::User);
+        if !user.is_empty() && process::is_root() {
+            process::become_user(user)?;
+        }
+        let holding = Holding::take(dir)?;
+        let (site, recovery) = Site::open(dir, settings)?;
+        tell(&recovery);
+        Self::run(network, holding, site)
+    }
+
+    /// Starts a server on a site that is open already.
+    ///
+    /// # Errors
+    /// The first step that failed; the site is closed then.
+    pub fn run(network: Network, holding: Holding, site: Site) -> Result<Self, StartError> {
+        let store = site.store.clone();
+        let server = Self::assemble(network, holding, site);
+        if server.is_err() {
+            // The first error is the one to tell.
+            let _ = store.close();
+        }
+        server
+    }
+
+    fn assemble(network: Network, holding: Holding, site: Site) -> Result<Self, StartError> {
+        let Network { runtime, listeners } = network;
+        let addresses = listeners.iter().map(|one| (one.name, one.address)).collect();
+        let (stopper, stopping) = stopping();
+        let parts = Parts::make(&holding.dir, &site)?;
+        let running = Arc::new(Running {
+            pool: parts.pool,
+            registry: parts.registry,
+            budget: parts.budget,
+            router: parts.router,
+            smtp: parts.smtp,
+            imap: parts.imap,
+            gate: Gate::new(
+                site.settings.size(Key::ConnectionsMax),
+                site.settings.size(Key::ConnectionsPerAddress),
+            ),
+            object_totals: ObjectTotals::default(),
+            certificates: parts.certificates,
+            addresses,
+            started: Instant::now(),
+            started_at: site.store.now(),
+            site,
+            stopper,
+            failure: parking_lot::Mutex::default(),
+        });
+        let entered = runtime.enter();
+        let signals = Signals::open()?;
+        tokio::spawn(signals.watch(running.clone(), stopping.clone()));
+        for listener in listeners {
+            tracing::info!(door = listener.name, address = %listener.address, "listening");
+            tokio::spawn(listen::accept(listener, running.clone(), stopping.clone()));
+        }
+        drop(entered);
+        let chores = Chores::start(running.clone())?;
+        let Holding { dir: _, lock, control } = holding;
+        let answering = running.clone();
+        control.answer_with(Arc::new(move |request| answering.answer(request)));
+        Ok(Self { running, stopping, runtime, control, chores, lock })
+    }
+}
+
+/// Tells the log what recovery found.
+fn tell(recovery: &Recovery) {
+    tracing::info!(
+        databases = recovery.databases,
+        records = recovery.records_scanned,
+        replayed = recovery.sections_replayed,
+        discarded_bytes = recovery.discarded_bytes,
+        "the databases are open"
+    );
+    for (old, new) in &recovery.moved {
+        tracing::warn!("database {old} was found at {new}");
+    }
+    for path in &recovery.adopted {
+        tracing::warn!("database {path} is foreign or a copy, and got a new instance id");
+    }
+    for (path, reason) in &recovery.fenced {
+        tracing::error!("database {path} is fenced: {reason}");
+    }
+    for damage in &recovery.damage {
+        tracing::error!("the transaction log is damaged: {damage}");
+    }
+}
+
+/// What stands between the site and the listeners.
+struct Parts {
+    pool: Arc<WorkerPool>,
+    registry: Registry,
+    budget: Budget,
+    router: Arc<Router>,
+    smtp: Arc<smtp::Door>,
+    imap: Arc<imap::Door>,
+    certificates: Arc<Certificates>,
+}
+
+impl Parts {
+    fn make(dir: &DataDir, site: &Site) -> Result<Self, StartError> {
+        let settings = &site.settings;
+        if make_certificate(dir, settings)? {
+            tracing::info!("a self-signed certificate was made");
+        }
+        let certificates = Certificates::load(
+            &dir.resolve(settings.text(Key::TlsCertificate)),
+            &dir.resolve(settings.text(Key::TlsKey)),
+        )?;
+        let threads = match settings.size(Key::PoolTasks) {
+            0 => 2 * process::processors(),
+            threads => threads,
+        };
+        let pool = WorkerPool::start(threads, settings.size(Key::PoolQueue))?;
+        let registry = Registry::default();
+        let budget = Budget::new(settings.number(Key::BytesInFlight));
+        let router =
+            Router::start(site.store.clone(), site.directory.clone(), router_options(settings))?;
+        let common = Common { pool, registry, budget, tls: certificates.acceptor()? };
+        Ok(Self {
+            smtp: smtp_door(site, &common, router.clone()),
+            imap: imap_door(site, &common),
+            pool: common.pool,
+            registry: common.registry,
+            budget: common.budget,
+            router,
+            certificates,
+        })
+    }
+}
+
+/// What all doors share.
+struct Common {
+    pool: Arc<WorkerPool>,
+    registry: Registry,
+    budget: Budget,
+    tls: TlsAcceptor,
+}
+
+fn smtp_door(site: &Site, common: &Common, router: Arc<Router>) -> Arc<smtp::Door> {
+    smtp::Door::new(smtp::Parts {
+        store: site.store.clone(),
+        directory: site.directory.clone(),
+        router,
+        pool: common.pool.clone(),
+        budget: common.budget.clone(),
+        registry: common.registry.clone(),
+        tls: Some(common.tls.clone()),
+        settings: smtp::Settings {
+            host_name: site.settings.text(Key::HostName).to_owned(),
+            message_bytes_max: site.settings.number(Key::MessageBytesMax),
+            recipients_max: site.settings.size(Key::RecipientsMax),
+            connections_max: site.settings.number(Key::ConnectionsMax),
+            ..smtp::Settings::default()
+        },
+        stats: Arc::default(),
+    })
+}
+
+fn imap_door(site: &Site, common: &Common) -> Arc<imap::Door> {
+    imap::Door::new(imap::Parts {
+        store: site.store.clone(),
+        directory: site.directory.clone(),
+        pool: common.pool.clone(),
+        budget: common.budget.clone(),
+        registry: common.registry.clone(),
+        tls: Some(common.tls.clone()),
+        settings: imap::Settings {
+            host_name: site.settings.text(Key::HostName).to_owned(),
+            append_bytes_max: site.settings.number(Key::MessageBytesMax),
+            ..imap::Settings::default()
+        },
+        stats: Arc::default(),
+    })
+}
+
+/// The signals a server listens to.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn open() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn watch(mut self, running: Arc<Running>, mut stopping: Stopping) {
+        loop {
+            tokio::select! {
+                () = stopping.requested() => return,
+                _ = self.terminate.recv() => running.stop(),
+                _ = self.interrupt.recv() => running.stop(),
+                _ = self.hang_up.recv() => {
+                    if let Err(reason) = running.reload() {
+                        tracing::warn!("nothing was changed: {reason}");
+                    }
+                }
+            }
+        }
+    }
+}

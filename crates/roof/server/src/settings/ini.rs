@@ -1,0 +1,98 @@
+//! Names that administrators know from notes.ini, accepted under `[ini]`.
+
+use super::Key;
+
+/// What a notes.ini name does here.
+#[derive(Clone, Copy, Debug)]
+pub enum Meaning {
+    /// Sets the row, after multiplying a number by the factor (units differ).
+    Sets(Key, u64),
+    /// Sets the row to one of several values, by number.
+    Chooses(Key, &'static [(u64, &'static str)]),
+    /// Accepted without effect; the text says why, and is reported once.
+    Moot(&'static str),
+}
+
+/// One accepted name.
+#[derive(Debug)]
+pub struct IniRow {
+    /// The name, compared without regard to case.
+    pub name: &'static str,
+    /// What it does.
+    pub meaning: Meaning,
+}
+
+const fn sets(name: &'static str, key: Key, factor: u64) -> IniRow {
+    IniRow { name, meaning: Meaning::Sets(key, factor) }
+}
+
+const fn moot(name: &'static str, why: &'static str) -> IniRow {
+    IniRow { name, meaning: Meaning::Moot(why) }
+}
+
+const FASTER: &str = "every database is logged here, since the logged mode is the faster one";
+const ALWAYS: &str = "always on";
+const TASKS: &str = "the tasks of this server start by themselves";
+const FIXED: &str = "there is no such limit to set here";
+
+/// Redo bounds of the three run modes, in bytes.
+const RUN_MODES: &[(u64, &str)] = &[(1, "4294967296"), (2, "1073741824"), (3, "134217728")];
+const STYLES: &[(u64, &str)] = &[(0, "circular"), (2, "linear")];
+
+/// Every accepted name.
+pub static INI_ROWS: &[IniRow] = &[
+    sets("Server_Pool_Tasks", Key::PoolTasks, 1),
+    sets("NSF_DbCache_MaxEntries", Key::CacheEntries, 1),
+    sets("DAOSMinObjSize", Key::ObjectBytesMin, 1),
+    sets("Server_MaxSessions", Key::ConnectionsMax, 1),
+    sets("Server_MaxUsers", Key::ConnectionsMax, 1),
+    sets("MailMaxDeliveryThreads", Key::DeliveryThreads, 1),
+    sets("Mailboxes", Key::Mailboxes, 1),
+    sets("TRANSLOG_MaxSize", Key::LogBytesMax, 1 << 20),
+    sets("TRANSLOG_Path", Key::LogPath, 1),
+    IniRow {
+        name: "TRANSLOG_Performance",
+        meaning: Meaning::Chooses(Key::RedoBytesMax, RUN_MODES),
+    },
+    IniRow { name: "TRANSLOG_Style", meaning: Meaning::Chooses(Key::LogStyle, STYLES) },
+    moot("MailBoxDisableTXNLogging", FASTER),
+    moot("Schedule_DisableTXNLogging", FASTER),
+    moot("TRANSLOG_Status", ALWAYS),
+    moot("TRANSLOG_AutoFixup", ALWAYS),
+    moot("TRANSLOG_UseAll", "log.bytes_max bounds the log"),
+    moot("DAOSEnable", ALWAYS),
+    moot("DAOSBasePath", "objects lie in objects/ of the data directory"),
+    moot("NSF_Buffer_Pool_Size_MB", "the page cache of the system is used"),
+    moot("NSF_Buffer_Pool_Size", "the page cache of the system is used"),
+    moot("ServerTasks", TASKS),
+    moot("Server_Max_Concurrent_Trans", "server.pool_tasks bounds what runs at once"),
+    moot("CREATE_R85_DATABASES", "there is one format of databases"),
+    moot("NLCACHE_SIZE", FIXED),
+    moot("TimeZone", "times are kept in UTC"),
+    moot("KitType", FIXED),
+];
+
+/// Finds the row of a name.
+pub fn find(name: &str) -> Option<&'static IniRow> {
+    INI_ROWS.iter().find(|row| row.name.eq_ignore_ascii_case(name))
+}
+
+/// Turns the text given for `[ini]` into the text for the setting, with what stands for it.
+/// The error says which values are accepted.
+pub fn translate(meaning: Meaning, text: &str) -> Result<Option<(Key, String)>, String> {
+    match meaning {
+        Meaning::Moot(_) => Ok(None),
+        Meaning::Sets(key, 1) => Ok(Some((key, text.to_owned()))),
+        Meaning::Sets(key, factor) => {
+            let scaled = text.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+            scaled.map(|n| Some((key, n.to_string()))).ok_or_else(|| "must be a number".to_owned())
+        }
+        Meaning::Chooses(key, choices) => {
+            let found = choices.iter().find(|(n, _)| text.parse() == Ok(*n));
+            found.map(|(_, value)| Some((key, (*value).to_owned()))).ok_or_else(|| {
+                let known: Vec<String> = choices.iter().map(|(n, _)| n.to_string()).collect();
+                format!("must be one of {}", known.join(", "))
+            })
+        }
+    }
+}

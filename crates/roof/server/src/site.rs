@@ -1,0 +1,136 @@
+//! An open data directory: its store and its directory of people, with or without a server on top.
+
+use std::sync::Arc;
+
+use directory::{Directory, DirectoryError};
+use store::{Recovery, Store, StoreError, StoreOptions};
+
+use crate::layout::DataDir;
+use crate::process;
+use crate::settings::{Key, Settings};
+
+/// Descriptors that are kept for the log, objects, listeners and standard streams.
+const DESCRIPTORS_KEPT: u64 = 500;
+
+/// A data directory that this process owns and has opened.
+pub struct Site {
+    /// Where it lies.
+    pub dir: DataDir,
+    /// The settings in force.
+    pub settings: Settings,
+    /// The databases.
+    pub store: Arc<Store>,
+    /// The people.
+    pub directory: Arc<Directory>,
+}
+
+/// Why a data directory cannot be opened or closed.
+#[derive(Debug, thiserror::Error)]
+pub enum SiteError {
+    /// The store is in trouble.
+    #[error("the databases cannot be opened or closed")]
+    Store(#[from] StoreError),
+    /// The directory `names.nsf` is in trouble.
+    #[error("the directory cannot be opened")]
+    Directory(#[from] DirectoryError),
+}
+
+impl Site {
+    /// Opens the store, recovers what a crash left, and opens the directory. The caller holds
+    /// the lock of the data directory.
+    ///
+    /// # Errors
+    /// The store or `names.nsf` cannot be opened.
+    pub fn open(dir: &DataDir, settings: &Settings) -> Result<(Self, Recovery), SiteError> {
+        let (store, recovery) = Store::open(store_options(dir, settings))?;
+        let directory = match Directory::open(store.clone()) {
+            Ok(directory) => directory,
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = store.close();
+                return Err(error.into());
+            }
+        };
+        let site = Self { dir: dir.clone(), settings: settings.clone(), store, directory };
+        Ok((site, recovery))
+    }
+
+    /// Opens the store of a new data directory and makes its directory.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or `names.nsf` is there already.
+    pub fn create(dir: &DataDir, settings: &Settings) -> Result<Self, SiteError> {
+        let (store, _) = Store::open(store_options(dir, settings))?;
+        let (domain, name) = (settings.text(Key::Domain), settings.text(Key::ServerName));
+        let directory = match Directory::create(store.clone(), domain, name) {
+            Ok(directory) => directory,
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = store.close();
+                return Err(error.into());
+            }
+        };
+        Ok(Self { dir: dir.clone(), settings: settings.clone(), store, directory })
+    }
+
+    /// Checkpoints everything and ends the log.
+    ///
+    /// # Errors
+    /// A checkpoint failed; nothing acknowledged is lost, the next start replays the log.
+    pub fn close(&self) -> Result<(), SiteError> {
+        Ok(self.store.close()?)
+    }
+}
+
+/// The settings as the store takes them.
+pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
+    let mut options = StoreOptions::new(dir.root());
+    options.log.dir = dir.resolve(settings.text(Key::LogPath));
+    options.log.bytes_max = settings.number(Key::LogBytesMax);
+    options.log.style = match settings.text(Key::LogStyle) {
+        "linear" => txlog::Style::Linear,
+        _ => txlog::Style::Circular,
+    };
+    let redo = settings.number(Key::RedoBytesMax);
+    options.redo_bytes_max = redo.min(options.log.bytes_max / 2);
+    options.objects.dedupe_bytes_min = settings.number(Key::DedupeBytesMin);
+    options.objects.level = i32::try_from(settings.number(Key::CompressionLevel)).unwrap_or(1);
+    options.object_bytes_min = settings.number(Key::ObjectBytesMin);
+    options.open_databases_max = open_databases_max(settings, process::descriptors_max());
+    options
+}
+
+/// Databases kept open: what is set, as far as the limit of open files allows.
+fn open_databases_max(settings: &Settings, descriptors: u64) -> usize {
+    let sessions = settings.number(Key::ConnectionsMax).min(descriptors / 2);
+    let left = descriptors.saturating_sub(sessions + DESCRIPTORS_KEPT) / 2;
+    let bound = usize::try_from(left.max(16)).unwrap_or(usize::MAX);
+    settings.size(Key::CacheEntries).min(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_cache_leaves_descriptors_for_sessions() {
+        let mut settings = Settings::default();
+        settings.set(Key::CacheEntries, "2000").unwrap();
+        settings.set(Key::ConnectionsMax, "10000").unwrap();
+        let cases = [(1_048_576, 2000), (6_000, 1250), (4096, 774), (1024, 16), (64, 16)];
+        for (descriptors, databases) in cases {
+            assert_eq!(open_databases_max(&settings, descriptors), databases, "{descriptors}");
+        }
+    }
+
+    #[test]
+    fn half_of_the_log_bounds_the_redo() {
+        let mut settings = Settings::default();
+        settings.set(Key::LogBytesMax, "268435456").unwrap();
+        settings.set(Key::LogStyle, "linear").unwrap();
+        let options = store_options(&DataDir::new("/somewhere"), &settings);
+        assert_eq!(options.redo_bytes_max, 134_217_728);
+        assert_eq!(options.log.style, txlog::Style::Linear);
+        assert_eq!(options.log.dir, std::path::Path::new("/somewhere/txlog"));
+    }
+}
