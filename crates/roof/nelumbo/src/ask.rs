@@ -1,0 +1,60 @@
+//! Carrying a request out: by the running server, or on the data directory itself.
+
+use std::time::Duration;
+
+use server::{DataDir, Reached, Reply, Request, Settings, SettingsError, Site, chain};
+
+use crate::Ending;
+
+/// How long a starting server or another command is waited for.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Asks the server of the directory; without one, opens the directory and does it here.
+pub(crate) fn carry_out(dir: &DataDir, request: Request) -> Result<Reply, Ending> {
+    must_be_a_server(dir)?;
+    match reach(dir, &request)? {
+        Reached::Server(reply) => Ok(reply),
+        Reached::Owned(_lock) => {
+            if matches!(request, Request::Stop | Request::Status | Request::Reload) {
+                return Err(not_running(dir));
+            }
+            let settings = settings(dir)?;
+            let opened = Site::open(dir, &settings);
+            let (site, _) = opened.map_err(|error| Ending::trouble(chain(&error)))?;
+            let reply = server::perform(&site, request);
+            site.close().map_err(|error| Ending::trouble(chain(&error)))?;
+            Ok(reply)
+        }
+    }
+}
+
+/// Asks the server of the directory; a lock when there is none.
+pub(crate) fn reach(dir: &DataDir, request: &Request) -> Result<Reached, Ending> {
+    server::reach(dir, request, WAIT).map_err(|error| Ending::trouble(chain(&error)))
+}
+
+/// That nobody serves the directory, and what to do.
+pub(crate) fn not_running(dir: &DataDir) -> Ending {
+    let root = dir.root().display();
+    Ending::misuse(format!("no server is running in {root}; start it with: nelumbo serve {root}"))
+}
+
+/// Refuses a directory that holds no server.
+pub(crate) fn must_be_a_server(dir: &DataDir) -> Result<(), Ending> {
+    if dir.config().exists() || dir.run().join("control.sock").exists() {
+        return Ok(());
+    }
+    Err(Ending::misuse(format!(
+        "{}: no server here (there is no nelumbo.toml); make one with: nelumbo setup",
+        dir.root().display()
+    )))
+}
+
+/// The settings of the directory.
+pub(crate) fn settings(dir: &DataDir) -> Result<Settings, Ending> {
+    match Settings::load(&dir.config()) {
+        Ok(loaded) => Ok(loaded.settings),
+        Err(error @ SettingsError::Wrong { .. }) => Err(Ending::misuse(chain(&error))),
+        Err(error @ SettingsError::Unreadable { .. }) => Err(Ending::trouble(chain(&error))),
+    }
+}

@@ -1,0 +1,201 @@
+//! Printing replies: as JSON, or as tables for people.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+use server::{Reply, columns};
+
+use crate::Ending;
+
+/// Columns of people.
+pub(crate) const USER: &[&str] =
+    &["short_name", "full_name", "internet_address", "mail_file", "admin", "disabled"];
+/// Columns of groups.
+pub(crate) const GROUP: &[&str] = &["name", "internet_address", "members"];
+/// Columns of `db list`.
+pub(crate) const DB: &[&str] = &["path", "title", "notes", "deleted", "size_bytes", "fenced"];
+/// Columns of `db info`.
+pub(crate) const DB_INFO: &[&str] = &[
+    "path",
+    "title",
+    "replica_id",
+    "dbiid",
+    "ods",
+    "notes",
+    "deleted",
+    "size_bytes",
+    "logical_bytes",
+    "checkpointed_lsn",
+    "applied_lsn",
+    "fenced",
+];
+/// Columns of the notes of a database.
+pub(crate) const NOTES: &[&str] =
+    &["note_id", "unid", "form", "title", "sequence", "size", "modified"];
+/// Columns of one note.
+pub(crate) const NOTE: &[&str] =
+    &["note_id", "unid", "class", "sequence", "size", "modified", "seen", "items"];
+/// Columns of the object store.
+pub(crate) const OBJECTS: &[&str] = &[
+    "objects",
+    "references",
+    "unreferenced",
+    "logical_bytes",
+    "stored_bytes",
+    "segments",
+    "adopted",
+    "blocks",
+    "bytes",
+    "compared",
+    "skipped",
+    "damaged",
+    "mismatched",
+    "differences",
+    "missing",
+];
+/// Columns of the log.
+pub(crate) const LOG: &[&str] = &[
+    "style",
+    "extents",
+    "bytes",
+    "spare_bytes",
+    "durable_lsn",
+    "oldest_needed_lsn",
+    "groups",
+    "syncs",
+    "records",
+    "full",
+    "stopped",
+];
+/// Columns of `status`.
+pub(crate) const STATUS: &[&str] = &[
+    "server",
+    "version",
+    "pid",
+    "started",
+    "uptime_s",
+    "sessions",
+    "mail_waiting",
+    "databases",
+    "listeners",
+    "failure",
+];
+
+/// Prints a line.
+pub(crate) fn line(text: &str) -> Result<(), Ending> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        // Whoever closed the pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints a reply and tells how the command ends.
+pub(crate) fn reply(reply: Reply, names: &[&str], json: bool) -> Result<(), Ending> {
+    let finding = matches!(reply, Reply::Finding { .. });
+    match reply {
+        Reply::Done { value } | Reply::Finding { value } => {
+            if json {
+                line(&serde_json::to_string_pretty(&value).unwrap_or_default())?;
+            } else {
+                line(table(&value, names).trim_end())?;
+            }
+        }
+        Reply::Refused { reason } => return Err(Ending::misuse(reason)),
+        Reply::Trouble { reason } => return Err(Ending::trouble(reason)),
+        Reply::Starting => return Err(Ending::trouble("the server is still starting")),
+    }
+    if finding { Err(Ending::finding()) } else { Ok(()) }
+}
+
+/// A value for people: a list as a table, an object as names and values.
+fn table(value: &Value, names: &[&str]) -> String {
+    match value {
+        Value::Array(list) => {
+            let heading = names.iter().map(|name| name.replace('_', " ")).collect();
+            let row = |one: &Value| names.iter().map(|name| cell(&one[*name])).collect();
+            let rows: Vec<Vec<String>> =
+                std::iter::once(heading).chain(list.iter().map(row)).collect();
+            columns(&rows)
+        }
+        Value::Object(object) => {
+            let mut out = String::new();
+            for name in names.iter().filter(|name| object.contains_key(**name)) {
+                let heading = name.replace('_', " ");
+                out.push_str(&format!("{heading:18} {}\n", detail(&object[*name])));
+            }
+            out
+        }
+        other => cell(other),
+    }
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// A value that may take several lines.
+fn detail(value: &Value) -> String {
+    match value {
+        Value::Array(list) if list.is_empty() => "none".to_owned(),
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            let one = |value: &Value| format!("\n  {}", member(value));
+            list.iter().map(one).collect()
+        }
+        other => cell(other),
+    }
+}
+
+fn member(value: &Value) -> String {
+    match (value["name"].as_str(), value["value"].is_null()) {
+        (Some(name), false) => {
+            format!("{name} ({}) = {}", cell(&value["type"]), cell(&value["value"]))
+        }
+        _ => match value.as_object() {
+            Some(object) => {
+                let pairs = object.iter().map(|(name, value)| format!("{name} {}", cell(value)));
+                pairs.collect::<Vec<_>>().join(", ")
+            }
+            None => cell(value),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_become_tables() {
+        let value = json!([
+            { "name": "Everybody", "internet_address": "e@x.test", "members": ["ada", "ben"] },
+            { "name": "B", "internet_address": "", "members": [] },
+        ]);
+        let expected = "name       internet address  members\n\
+                        Everybody  e@x.test          ada, ben\n\
+                        B\n";
+        assert_eq!(table(&value, GROUP), expected);
+    }
+
+    #[test]
+    fn objects_become_names_and_values() {
+        let value = json!({ "objects": 3, "damaged": [], "missing": ["AB"], "other": 1 });
+        let shown = table(&value, OBJECTS);
+        assert_eq!(shown, "objects            3\ndamaged            none\nmissing            AB\n");
+    }
+
+    #[test]
+    fn endings_follow_the_outcome() {
+        let refused = reply(Reply::Refused { reason: "no".into() }, USER, false).unwrap_err();
+        let trouble = reply(Reply::Trouble { reason: "no".into() }, USER, false).unwrap_err();
+        assert_eq!((refused.code, trouble.code), (2, 3));
+    }
+}
