@@ -59,6 +59,11 @@ fn note_oldest(shared: &Shared, oldest_needed: Lsn) -> Result<Vec<u32>, LogError
     if let Some(reason) = &state.failed {
         return Err(LogError::Stopped { reason: reason.clone() });
     }
+    if state.durable.offset() == 0 {
+        // After a start nothing of the new segment is durable yet, so the record that heads it
+        // is not either: what it repeats still stands in the older segments alone.
+        return Ok(Vec::new());
+    }
     state.oldest_needed = state.oldest_needed.max(oldest_needed);
     let needed = state.oldest_needed.segment();
     let end = state.current_segment().map_or(needed, |current| needed.min(current));
@@ -146,24 +151,32 @@ fn used_bytes(segment: &Segment) -> Option<u64> {
     (used > 0 && used < segment.bytes).then_some(used)
 }
 
-/// Copies a segment to another file system; the copy is durable before its name is.
+/// Copies a segment to another file system; the copy is durable before its name is. A crash may
+/// leave both files: the one in the log is released again then, and replaces the copy.
 fn copy(shared: &Shared, from: &dyn DiskFile, target: &Path) -> io::Result<()> {
     let partial = target.with_extension("NEW");
-    let to = shared.disk.create(&partial)?;
+    if let Err(error) = copy_bytes(shared, from, &partial) {
+        // It takes room that others need; what remains of it is overwritten by the next attempt.
+        let _ = shared.disk.remove(&partial);
+        return Err(error);
+    }
+    shared.disk.rename(&partial, target)?;
+    match target.parent() {
+        Some(dir) => shared.disk.sync_dir(dir),
+        None => Ok(()),
+    }
+}
+
+fn copy_bytes(shared: &Shared, from: &dyn DiskFile, to: &Path) -> io::Result<()> {
+    let to = shared.disk.create(to)?;
     let mut buffer = vec![0; COPY_BYTES];
     let mut offset = 0;
     loop {
         let count = from.read_at(&mut buffer, offset)?;
         if count == 0 {
-            break;
+            return to.sync_all();
         }
         to.write_at(&buffer[..count], offset)?;
         offset += count as u64;
-    }
-    to.sync_all()?;
-    shared.disk.rename(&partial, target)?;
-    match target.parent() {
-        Some(dir) => shared.disk.sync_dir(dir),
-        None => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 mod damage;
 mod layout;
+mod moves;
 mod power;
 mod rig;
 mod space;

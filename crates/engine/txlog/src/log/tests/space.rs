@@ -157,3 +157,20 @@ fn a_write_without_space_is_tried_again() {
     let found = contents(&open(&memory.crash(4)).0, Lsn::ZERO);
     assert_eq!(found.len(), 3);
 }
+
+/// What heads a segment repeats what older segments said; they stay until it is durable.
+#[test]
+fn nothing_leaves_before_something_of_the_new_segment_is_durable() {
+    let disk = MemoryDisk::new();
+    let (log, _) = open(&disk);
+    let first = append(&log, b"the only one");
+    log.stop();
+    let (log, _) = open(&disk);
+    let release = || log.release(log.appended(), &|_| None).unwrap();
+    assert_eq!(release(), []);
+    let next = append(&log, b"heads the new segment");
+    assert_eq!(release(), []);
+    assert_eq!(log.read(first.lsn).unwrap().1, b"the only one");
+    log.durable(next.end).wait().unwrap();
+    assert_eq!(release(), [first.lsn.segment()]);
+}
