@@ -10,7 +10,9 @@ use crate::counts::Counts;
 use crate::record::Entry;
 use crate::report::DamagedBlock;
 use crate::store::Touched;
-use crate::{Difference, Objects, ObjectsError, ResyncReport, TicketDelta, VerifyReport};
+use crate::{
+    Difference, Objects, ObjectsError, ResyncReport, TicketDelta, VerifyReport, VerifySlice,
+};
 
 /// Counts that change while it lives are left alone by [`Objects::resync`].
 #[must_use = "counts are watched only while it lives"]
@@ -26,7 +28,69 @@ impl Drop for Recount<'_> {
     }
 }
 
+/// Most objects that are remembered as damaged.
+const DAMAGED_MAX: usize = 65_536;
+/// Rows taken from the catalog in one go by a part of a verification.
+const SLICE_ROWS: usize = 64;
+
 impl Objects {
+    /// Verifies as [`Objects::verify`] does, in parts: the objects of the catalog behind `after`,
+    /// by hash, until about `budget_bytes` of content are read.
+    ///
+    /// # Errors
+    /// As [`Objects::verify`].
+    pub fn verify_slice(
+        &self,
+        after: Option<ObjectHash>,
+        budget_bytes: u64,
+    ) -> Result<VerifySlice, ObjectsError> {
+        let mut slice = VerifySlice { next: after, ..VerifySlice::default() };
+        loop {
+            let rows = self.catalog.rows(slice.next.as_ref(), SLICE_ROWS)?;
+            if rows.is_empty() {
+                slice.next = None;
+                return Ok(slice);
+            }
+            for row in rows {
+                if slice.report.bytes >= budget_bytes {
+                    return Ok(slice);
+                }
+                slice.next = Some(self.verify_row(row, &mut slice.report)?);
+            }
+        }
+    }
+
+    fn verify_row(
+        &self,
+        row: Result<Row, ObjectHash>,
+        report: &mut VerifyReport,
+    ) -> Result<ObjectHash, ObjectsError> {
+        let row = match row {
+            Ok(row) => row,
+            Err(hash) => {
+                report.malformed.push(hash);
+                return Ok(hash);
+            }
+        };
+        match self.load_entry(&row.hash) {
+            Ok(Some(entry)) => self.verify_object(&entry, report)?,
+            Ok(None) if row.entry.is_none() && row.counts.total() > 0 => {
+                report.missing.push(row.hash);
+            }
+            Ok(None) | Err(ObjectsError::Malformed { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(row.hash)
+    }
+
+    /// Remembers that an object was found damaged.
+    pub(crate) fn note_damage(&self, hash: &ObjectHash) {
+        let mut damaged = self.damaged.lock();
+        if damaged.len() < DAMAGED_MAX {
+            damaged.insert(*hash);
+        }
+    }
+
     /// Reads every block of every object that is known at the call and checks it against its
     /// checksum, and the whole against its hash. `progress` gets (objects done, objects in all).
     ///
@@ -80,9 +144,15 @@ impl Objects {
             }
         }
         report.objects += 1;
-        let sound = report.damaged.len() == damaged_before;
+        let mut sound = report.damaged.len() == damaged_before;
         if sound && hasher.finalize().as_bytes() != &entry.hash.0 {
             report.mismatched.push(entry.hash);
+            sound = false;
+        }
+        if sound {
+            self.damaged.lock().remove(&entry.hash);
+        } else {
+            self.note_damage(&entry.hash);
         }
         Ok(())
     }

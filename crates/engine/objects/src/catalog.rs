@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use note::{ObjectHash, TimeDate};
 use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row as SqlRow, params};
 use txlog::Lsn;
 
@@ -52,6 +53,7 @@ const SCHEMA: &str = "
         idle_since INTEGER,
         crc INTEGER NOT NULL
     ) WITHOUT ROWID;
+    CREATE INDEX object_idle ON object (idle_since) WHERE idle_since IS NOT NULL;
     CREATE TABLE segment (
         id INTEGER PRIMARY KEY,
         blocks INTEGER NOT NULL,
@@ -150,7 +152,10 @@ impl Row {
     }
 }
 
-/// What writing a tail changed.
+/// Where an unreferenced object stands among all: since when, and its hash.
+pub(crate) type IdlePlace = (TimeDate, ObjectHash);
+
+/// What writing a tail, or deleting rows, changed.
 pub(crate) struct Written {
     pub totals: Totals,
     /// Blocks of objects that lost their place (negative).
@@ -178,6 +183,7 @@ impl Catalog {
     pub(crate) fn open(dir: &Path, adopted: usize) -> Result<Opened, ObjectsError> {
         let path = dir.join("catalog.db");
         let writer = Connection::open(&path)?;
+        settle_plans(&writer)?;
         writer.busy_timeout(BUSY_WAIT)?;
         writer.execute_batch(SETTINGS)?;
         match writer.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
@@ -188,6 +194,7 @@ impl Catalog {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = Connection::open_with_flags(&path, flags)?;
+        settle_plans(&reader)?;
         reader.busy_timeout(BUSY_WAIT)?;
         reader.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
         let (checkpointed, totals) = load_header(&writer)?;
@@ -233,6 +240,55 @@ impl Catalog {
         Ok(Written { totals, displaced })
     }
 
+    /// Up to `limit` rows without reference since `before` or earlier, behind the place `after`;
+    /// a malformed one gives its place alone.
+    pub(crate) fn idle_rows(
+        &self,
+        before: TimeDate,
+        after: Option<IdlePlace>,
+        limit: usize,
+    ) -> Result<Vec<(IdlePlace, Option<Row>)>, ObjectsError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM object WHERE idle_since IS NOT NULL AND idle_since <= ?1
+             AND (idle_since, hash) > (?2, ?3) ORDER BY idle_since, hash LIMIT ?4"
+        );
+        let reader = self.reader.lock();
+        let mut select = reader.prepare_cached(&sql)?;
+        let (since, hash) = after.map_or((i64::MIN, Vec::new()), |(s, h)| (s.0, h.0.to_vec()));
+        let rows = select.query_map(params![before.0, since, hash, limit as i64], |sql_row| {
+            let since = TimeDate(sql_row.get(5)?);
+            Ok(match Row::decode(sql_row)? {
+                Ok(row) => ((since, row.hash), Some(row)),
+                Err(hash) => ((since, hash), None),
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Deletes rows, each as it stands in the catalog, and commits; nothing is changed when that
+    /// fails.
+    pub(crate) fn delete(
+        &self,
+        rows: &[Row],
+        lsn: Lsn,
+        mut totals: Totals,
+    ) -> Result<Written, ObjectsError> {
+        let mut writer = self.writer.lock();
+        let transaction = writer.transaction()?;
+        let mut displaced = Loads::default();
+        for row in rows {
+            totals.add(row, -1);
+            if let Some(entry) = &row.entry {
+                displaced.add(entry, -1);
+            }
+            delete_row(&transaction, &row.hash)?;
+        }
+        write_segments(&transaction, &displaced)?;
+        write_header(&transaction, lsn, totals)?;
+        transaction.commit()?;
+        Ok(Written { totals, displaced })
+    }
+
     /// Moves the write-ahead file into the catalog when it has grown long.
     pub(crate) fn backfill_when_long(&self) -> Result<(), ObjectsError> {
         match std::fs::metadata(&self.wal) {
@@ -247,6 +303,11 @@ impl Catalog {
         writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
+}
+
+/// Keeps SQLite from preparing a statement again for each new bound value.
+fn settle_plans(db: &Connection) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 fn load_header(db: &Connection) -> rusqlite::Result<(Lsn, Totals)> {
@@ -299,10 +360,24 @@ fn rows(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+fn delete_row(db: &Connection, hash: &ObjectHash) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM object WHERE hash = ?1";
+    db.prepare_cached(sql)?.execute([&hash.0[..]]).map(|_| ())
+}
+
+/// Adds changes to the loads of segments.
+fn write_segments(db: &Connection, changes: &Loads) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO segment (id, blocks, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (id)
+               DO UPDATE SET blocks = blocks + ?2, bytes = bytes + ?3";
+    for (segment, load) in &changes.0 {
+        db.prepare_cached(sql)?.execute(params![segment, load.blocks, load.bytes])?;
+    }
+    db.execute("DELETE FROM segment WHERE blocks = 0", []).map(|_| ())
+}
+
 fn write_row(db: &Connection, row: &Row) -> rusqlite::Result<()> {
     if row.entry.is_none() && row.counts.is_empty() {
-        let sql = "DELETE FROM object WHERE hash = ?1";
-        return db.prepare_cached(sql)?.execute([&row.hash.0[..]]).map(|_| ());
+        return delete_row(db, &row.hash);
     }
     let blocks = row.entry.as_ref().map(|entry| {
         let mut out = Vec::new();
@@ -425,12 +500,6 @@ impl<'a> Session<'a> {
     fn write_segments(&self) -> Result<(), ObjectsError> {
         let mut changes = self.gained.clone();
         changes.add_all(&self.displaced);
-        let sql = "INSERT INTO segment (id, blocks, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (id)
-                   DO UPDATE SET blocks = blocks + ?2, bytes = bytes + ?3";
-        for (segment, load) in &changes.0 {
-            self.db.prepare_cached(sql)?.execute(params![segment, load.blocks, load.bytes])?;
-        }
-        self.db.execute("DELETE FROM segment WHERE blocks = 0", [])?;
-        Ok(())
+        Ok(write_segments(self.db, &changes)?)
     }
 }

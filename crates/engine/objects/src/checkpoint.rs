@@ -26,7 +26,7 @@ impl Objects {
         let _standing = self.checkpointing.lock();
         let (tail, lsn) = self.cut();
         let lsn = lsn.max(self.checkpointed_lsn());
-        if tail.is_empty() && lsn == self.checkpointed_lsn() {
+        if tail.is_empty() && lsn == self.checkpointed_lsn() && !self.is_fading() {
             self.state.lock().flushing = None;
             return Ok(lsn);
         }
@@ -52,6 +52,10 @@ impl Objects {
         self.catalog.backfill()
     }
 
+    fn is_fading(&self) -> bool {
+        !self.state.lock().fading.is_empty()
+    }
+
     /// Ends the tail at a position of the log: what is before it is in the tail that is returned.
     fn cut(&self) -> (Arc<Tail>, Lsn) {
         let _gate = self.gate.write();
@@ -75,7 +79,10 @@ impl Objects {
             state.loads.add(displaced, -1);
         }
         state.loads.add_all(&written.displaced);
+        let faded = std::mem::take(&mut state.fading);
+        state.loads.add_all(&faded);
         state.totals = written.totals;
+        state.moved_bytes = 0;
         state.checkpointed = lsn;
     }
 
@@ -126,6 +133,7 @@ impl Objects {
             stored_bytes: totals.stored_bytes.max(0) as u64,
             segments,
             adopted: self.adopted.count() as u64,
+            damaged: self.damaged.lock().len() as u64,
         })
     }
 

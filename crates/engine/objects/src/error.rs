@@ -6,7 +6,8 @@ use txlog::{AppendError, LogError, Lsn};
 /// Errors of the object store.
 ///
 /// `Full`, `Log`, `Append` and `Io` are trouble (the world is in the way, try again later);
-/// `Damage`, `Missing` and `CatalogLost` are damage (stored bytes are wrong or gone).
+/// `Damage`, `Missing`, `CatalogLost`, `CatalogStale` and `LogReplaced` are damage (stored bytes
+/// are wrong or gone).
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectsError {
     /// The log takes no more ordinary records; the content was not stored.
@@ -67,6 +68,24 @@ pub enum ObjectsError {
     CatalogLost {
         /// Adopted segment files found in the directory.
         segments: usize,
+    },
+    /// The log no longer reaches back to where the catalog stands: an old copy of it was put back,
+    /// or another one was begun. What came between would be taken for unknown, and removed.
+    #[error("catalog.db stands at {checkpointed}, but the log begins at {oldest}")]
+    CatalogStale {
+        /// Everything before it is in the catalog.
+        checkpointed: Lsn,
+        /// Where the log begins.
+        oldest: Lsn,
+    },
+    /// The log ends before where the catalog stands: another log was begun, and its segments would
+    /// take the names of those that were adopted.
+    #[error("catalog.db stands at {checkpointed}, but the log is only at {end}")]
+    LogReplaced {
+        /// Everything before it is in the catalog.
+        checkpointed: Lsn,
+        /// Where the log goes on.
+        end: Lsn,
     },
     /// The catalog was written by a newer program.
     #[error("catalog.db has format {found}, this program knows up to {known}")]

@@ -16,6 +16,8 @@ pub(crate) struct Hot {
     young: HashMap<ObjectHash, Arc<Entry>>,
     old: HashMap<ObjectHash, Arc<Entry>>,
     young_blocks: usize,
+    /// Counts removals: what was looked up before one may be out of date.
+    epoch: u64,
 }
 
 impl Hot {
@@ -28,7 +30,19 @@ impl Hot {
         Some(entry)
     }
 
-    pub(crate) fn insert(&mut self, entry: Arc<Entry>) {
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Takes an entry that was looked up when the epoch was `epoch`, unless anything was removed
+    /// since.
+    pub(crate) fn insert_since(&mut self, epoch: u64, entry: Arc<Entry>) {
+        if epoch == self.epoch {
+            self.insert(entry);
+        }
+    }
+
+    fn insert(&mut self, entry: Arc<Entry>) {
         if self.young_blocks >= GENERATION_BLOCKS_MAX {
             self.old = std::mem::take(&mut self.young);
             self.young_blocks = 0;
@@ -38,6 +52,7 @@ impl Hot {
     }
 
     pub(crate) fn remove(&mut self, hash: &ObjectHash) {
+        self.epoch += 1;
         self.young.remove(hash);
         self.old.remove(hash);
     }
@@ -66,5 +81,16 @@ mod tests {
         assert!(hot.get(&entry(1).hash).is_none());
         hot.remove(&entry(0).hash);
         assert!(hot.get(&entry(0).hash).is_none());
+    }
+
+    #[test]
+    fn what_was_looked_up_before_a_removal_is_not_taken() {
+        let mut hot = Hot::default();
+        let epoch = hot.epoch();
+        hot.remove(&entry(7).hash);
+        hot.insert_since(epoch, entry(7));
+        assert!(hot.get(&entry(7).hash).is_none());
+        hot.insert_since(hot.epoch(), entry(7));
+        assert!(hot.get(&entry(7).hash).is_some());
     }
 }

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 /// Every pinned hash and how many pins hold it.
 ///
-/// Who looks an object up pins it first; who removes one holds the lock of this table while it
-/// asks.
+/// Who looks an object up to refer to it pins it first, and looks inside the checkpoint gate; who
+/// removes one holds the gate exclusively while it asks and removes.
 #[derive(Default)]
 pub(crate) struct Pins(Mutex<HashMap<ObjectHash, usize>>);
 

@@ -15,13 +15,13 @@ const VERIFIED_MICROS: i64 = 3_600 * 1_000_000;
 const VERIFIED_MAX: usize = 65_536;
 
 /// Holds the segments that a content is being written to.
-struct OpenPut<'a> {
+pub(crate) struct OpenPut<'a> {
     objects: &'a Objects,
     from: Lsn,
 }
 
 impl<'a> OpenPut<'a> {
-    fn begin(objects: &'a Objects) -> Self {
+    pub(crate) fn begin(objects: &'a Objects) -> Self {
         let from = objects.log.appended();
         objects.state.lock().open_puts.begin(from);
         OpenPut { objects, from }
@@ -57,11 +57,17 @@ impl Objects {
 
     /// True when the content is there, soundly.
     fn is_stored(&self, hash: &ObjectHash, content: &[u8]) -> bool {
-        let outcome = match self.entry(hash) {
-            Ok(None) => return false,
-            Ok(Some(_)) if self.was_verified(hash) => return true,
-            Ok(Some(entry)) => self.compare(&entry, content),
-            Err(error) => Err(error),
+        let outcome = loop {
+            match self.entry_inside(hash) {
+                Ok(None) => return false,
+                Ok(Some(_)) if self.was_verified(hash) => return true,
+                Ok(Some(entry)) => match self.compare(&entry, content) {
+                    // it has moved meanwhile, and its old place been given up
+                    Err(ObjectsError::Damage { .. }) if self.is_superseded(&entry) => {}
+                    outcome => break outcome,
+                },
+                Err(error) => break Err(error),
+            }
         };
         match outcome {
             Ok(()) => self.set_verified(*hash),
@@ -72,6 +78,25 @@ impl Objects {
             }
         }
         true
+    }
+
+    /// What is known of a pinned object. Inside the gate, so that no pruning is half-way.
+    fn entry_inside(&self, hash: &ObjectHash) -> Result<Option<Arc<Entry>>, ObjectsError> {
+        let _entered = self.enter();
+        self.entry(hash)
+    }
+
+    /// Keeps an object from being pruned; `None` when there is none with this hash and length.
+    ///
+    /// For tickets that are passed on although the note they were read from may be gone by then:
+    /// hold the pin until the record that refers to the object is appended and counted.
+    ///
+    /// # Errors
+    /// `Catalog` when SQLite fails, `Malformed` when the row is damaged.
+    pub fn pin(&self, ticket: &Ticket) -> Result<Option<Pin>, ObjectsError> {
+        let pin = self.pins.pin(*ticket);
+        let known = self.entry_inside(&ticket.hash)?;
+        Ok(known.filter(|entry| entry.length == ticket.length).map(|_| pin))
     }
 
     fn compare(&self, entry: &Entry, content: &[u8]) -> Result<(), ObjectsError> {

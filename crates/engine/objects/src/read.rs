@@ -24,25 +24,27 @@ impl Objects {
         out: &mut Vec<u8>,
     ) -> Result<(), ObjectsError> {
         let hash = ticket.hash;
-        let entry = self.entry(&hash)?.ok_or(ObjectsError::Missing { hash })?;
-        let (start, end, length) = (range.start, range.end, entry.length);
-        if length != ticket.length || start > end || end > length {
-            return Err(ObjectsError::Range { hash, length, start, end });
-        }
-        match self.read_entry(&entry, range.clone(), out) {
-            // the object may have been written anew, and the old place given up, since the look-up
-            Err(ObjectsError::Damage { .. }) if self.is_superseded(&entry) => {
-                let entry = self.load_entry(&hash)?.ok_or(ObjectsError::Missing { hash })?;
-                self.read_entry(&entry, range, out)
+        let mut entry = self.entry(&hash)?.ok_or(ObjectsError::Missing { hash })?;
+        loop {
+            let (start, end, length) = (range.start, range.end, entry.length);
+            if length != ticket.length || start > end || end > length {
+                return Err(ObjectsError::Range { hash, length, start, end });
             }
-            outcome => outcome,
+            let outcome = self.read_entry(&entry, range.clone(), out);
+            let Err(ObjectsError::Damage { .. }) = outcome else { return outcome };
+            // it may have moved, or be gone, and its old place been given up, since the look-up
+            let now = self.load_entry(&hash)?.ok_or(ObjectsError::Missing { hash })?;
+            if now.end_lsn == entry.end_lsn {
+                return outcome;
+            }
+            entry = now;
         }
     }
 
-    /// True when the object has been written anew since `entry` was looked up.
+    /// True when the object has moved, or been pruned, since `entry` was looked up.
     pub(crate) fn is_superseded(&self, entry: &Entry) -> bool {
         let now = self.load_entry(&entry.hash);
-        now.is_ok_and(|now| now.is_some_and(|now| now.end_lsn != entry.end_lsn))
+        now.is_ok_and(|now| now.is_none_or(|now| now.end_lsn != entry.end_lsn))
     }
 
     fn read_entry(
@@ -78,13 +80,8 @@ impl Objects {
         part: Range<usize>,
         out: &mut Vec<u8>,
     ) -> Result<(), ObjectsError> {
-        let block = entry.blocks[index];
-        let length = block.raw_bytes as usize;
-        let (head, payload) =
-            self.load_record(block.lsn).map_err(|error| self.block_error(entry, index, error))?;
-        if head.kind != RecordKind::ObjectBlock || payload.len() != block.stored_bytes as usize {
-            return Err(self.damage(entry, index, "another record stands there".into()));
-        }
+        let length = entry.blocks[index].raw_bytes as usize;
+        let payload = self.load_block(entry, index)?;
         let before = out.len();
         let unpacked = if part == (0..length) {
             out.resize(before + length, 0);
@@ -95,6 +92,17 @@ impl Objects {
             })
         };
         unpacked.map_err(|error| self.damage(entry, index, error.to_string()))
+    }
+
+    /// The payload of a block's record; the record's checksum is checked.
+    pub(crate) fn load_block(&self, entry: &Entry, index: usize) -> Result<Vec<u8>, ObjectsError> {
+        let block = entry.blocks[index];
+        let (head, payload) =
+            self.load_record(block.lsn).map_err(|error| self.block_error(entry, index, error))?;
+        if head.kind != RecordKind::ObjectBlock || payload.len() != block.stored_bytes as usize {
+            return Err(self.damage(entry, index, "another record stands there".into()));
+        }
+        Ok(payload)
     }
 
     fn load_record(&self, lsn: Lsn) -> Result<(Head, Vec<u8>), LogError> {

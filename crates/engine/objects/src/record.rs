@@ -15,6 +15,7 @@ pub(crate) const BLOCKS_MAX: usize = 1 << 18;
 const FORM_STORED: u8 = 0x10;
 const FORM_ZSTD: u8 = 0x11;
 const FORM_END: u8 = 0x10;
+const FORM_RELOCATE: u8 = 0x10;
 
 /// How the data of a block stands for its raw bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +76,8 @@ pub(crate) struct Entry {
     pub hash: ObjectHash,
     /// Bytes of content.
     pub length: u64,
-    /// Its end record; of two objects with one hash the later one counts.
+    /// Its end record, or the relocate record that moved it last; of two objects with one hash the
+    /// later one counts.
     pub end_lsn: Lsn,
     pub blocks: Box<[BlockAddress]>,
 }
@@ -119,25 +121,54 @@ pub(crate) fn decode_blocks(mut bytes: &[u8], length: u64) -> Option<Box<[BlockA
     (bytes.is_empty() && sum == length).then(|| blocks.into_boxed_slice())
 }
 
-/// Payload of an end record: form, hash, length, blocks.
+/// Hash, length, blocks.
+fn encode_object(hash: &ObjectHash, length: u64, blocks: &[BlockAddress], out: &mut Vec<u8>) {
+    out.extend_from_slice(&hash.0);
+    varint::put(out, length);
+    encode_blocks(blocks, out);
+}
+
+fn decode_object(end_lsn: Lsn, mut bytes: &[u8]) -> Option<Entry> {
+    let hash = ObjectHash(varint::take_bytes(&mut bytes, 32)?.try_into().ok()?);
+    let length = varint::take(&mut bytes)?;
+    let blocks = decode_blocks(bytes, length)?;
+    Some(Entry { hash, length, end_lsn, blocks })
+}
+
+/// Payload of an end record: form, object.
 pub(crate) fn encode_end(hash: &ObjectHash, length: u64, blocks: &[BlockAddress]) -> Vec<u8> {
     let mut out = Vec::with_capacity(48 + blocks.len() * 12);
     out.push(FORM_END);
-    out.extend_from_slice(&hash.0);
-    varint::put(&mut out, length);
-    encode_blocks(blocks, &mut out);
+    encode_object(hash, length, blocks, &mut out);
     out
 }
 
 pub(crate) fn decode_end(end_lsn: Lsn, payload: &[u8]) -> Option<Entry> {
-    let mut rest = payload;
-    if varint::take_bytes(&mut rest, 1)? != [FORM_END] {
-        return None;
+    let object = payload.strip_prefix(&[FORM_END])?;
+    decode_object(end_lsn, object)
+}
+
+/// Payload of a relocate record: form, then per object its length in bytes and the object.
+pub(crate) fn encode_relocate(entries: &[Entry]) -> Vec<u8> {
+    let mut out = vec![FORM_RELOCATE];
+    let mut object = Vec::new();
+    for entry in entries {
+        object.clear();
+        encode_object(&entry.hash, entry.length, &entry.blocks, &mut object);
+        varint::put(&mut out, object.len() as u64);
+        out.extend_from_slice(&object);
     }
-    let hash = ObjectHash(varint::take_bytes(&mut rest, 32)?.try_into().ok()?);
-    let length = varint::take(&mut rest)?;
-    let blocks = decode_blocks(rest, length)?;
-    Some(Entry { hash, length, end_lsn, blocks })
+    out
+}
+
+pub(crate) fn decode_relocate(lsn: Lsn, payload: &[u8]) -> Option<Vec<Entry>> {
+    let mut rest = payload.strip_prefix(&[FORM_RELOCATE])?;
+    let mut entries = Vec::new();
+    while !rest.is_empty() {
+        let bytes = usize::try_from(varint::take(&mut rest)?).ok()?;
+        entries.push(decode_object(lsn, varint::take_bytes(&mut rest, bytes)?)?);
+    }
+    Some(entries)
 }
 
 #[cfg(test)]

@@ -20,6 +20,67 @@ pub struct ObjectsStatus {
     pub segments: u64,
     /// Segment files the store has taken over from the log.
     pub adopted: u64,
+    /// Objects that this process has found damaged.
+    pub damaged: u64,
+}
+
+/// A segment file that the store has taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdoptedSegment {
+    /// Its id.
+    pub segment: u32,
+    /// Length of the file in bytes.
+    pub bytes: u64,
+    /// Bytes of it that belong to blocks of known objects.
+    pub live_bytes: u64,
+    /// Number of those blocks.
+    pub live_blocks: u64,
+}
+
+/// What one call of [`crate::Objects::rewrite`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RewriteReport {
+    /// Segments that this call chose to empty.
+    pub segments: u64,
+    /// Objects moved.
+    pub objects: u64,
+    /// Blocks appended again.
+    pub blocks: u64,
+    /// Bytes of those blocks.
+    pub bytes: u64,
+    /// Blocks that could not be moved because they are damaged; their segments stay.
+    pub damaged: u64,
+    /// Objects that are still to be moved.
+    pub left: u64,
+    /// A checkpoint has to come before anything else is moved.
+    pub waits: bool,
+}
+
+/// A part of the work of [`crate::Objects::verify`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifySlice {
+    /// What was found in this part.
+    pub report: VerifyReport,
+    /// Where to go on; `None` at the end.
+    pub next: Option<ObjectHash>,
+}
+
+/// What [`crate::Objects::prune`] dropped, or would drop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PruneReport {
+    /// Objects dropped.
+    pub objects: u64,
+    /// Bytes of their content.
+    pub logical_bytes: u64,
+    /// Bytes their blocks take in records. The space is free once the segments that hold them are
+    /// removed or rewritten.
+    pub stored_bytes: u64,
+    /// Objects left alone because somebody is about to refer to them.
+    pub pinned: u64,
+    /// Objects left alone because something changed for them since the last checkpoint.
+    pub changed: u64,
+    /// Stopped at the number of objects that was ordered.
+    pub more: bool,
 }
 
 /// One block that is not what was stored.

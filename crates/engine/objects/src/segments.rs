@@ -1,7 +1,7 @@
 //! Segments that hold blocks: how much of each is alive, and the files taken over from the log.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +42,14 @@ impl Loads {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn get(&self, segment: u32) -> Load {
+        self.0.get(&segment).copied().unwrap_or_default()
+    }
+
     pub(crate) fn is_live(&self, segment: u32) -> bool {
         self.0.get(&segment).is_some_and(|load| load.blocks > 0)
     }
@@ -76,7 +84,8 @@ impl OpenPuts {
 }
 
 struct Files {
-    known: BTreeSet<u32>,
+    /// Length in bytes, once somebody has asked for it.
+    known: BTreeMap<u32, Option<u64>>,
     /// Most recently used last.
     open: Vec<(u32, Arc<dyn DiskFile>)>,
 }
@@ -93,11 +102,21 @@ fn segment_of(name: &str) -> Option<u32> {
     (digits.len() >= 7).then(|| digits.parse().ok()).flatten()
 }
 
+/// A copy from another file system that a crash has cut off: the log still has the segment.
+fn is_partial(name: &str) -> bool {
+    name.strip_suffix(".NEW").is_some_and(|stem| segment_of(&format!("{stem}.TXN")).is_some())
+}
+
 impl Adopted {
-    /// Finds the adopted segments in `dir`, which is made when it is not there.
+    /// Finds the adopted segments in `dir`, which is made when it is not there. Copies that were
+    /// cut off are removed.
     pub(crate) fn open(dir: &Path, disk: Arc<dyn Disk>) -> io::Result<Adopted> {
         disk.create_dir_all(dir)?;
-        let known = disk.list(dir)?.iter().filter_map(|name| segment_of(name)).collect();
+        let names = disk.list(dir)?;
+        for partial in names.iter().filter(|name| is_partial(name)) {
+            disk.remove(&dir.join(partial))?;
+        }
+        let known = names.iter().filter_map(|name| Some((segment_of(name)?, None))).collect();
         let files = Mutex::new(Files { known, open: Vec::new() });
         Ok(Adopted { dir: dir.to_path_buf(), disk, files })
     }
@@ -111,13 +130,48 @@ impl Adopted {
     }
 
     pub(crate) fn add(&self, segment: u32) {
-        self.files.lock().known.insert(segment);
+        self.files.lock().known.entry(segment).or_insert(None);
+    }
+
+    /// Ids of the adopted segments, ascending.
+    pub(crate) fn ids(&self) -> Vec<u32> {
+        self.files.lock().known.keys().copied().collect()
+    }
+
+    /// Length of an adopted segment's file in bytes.
+    pub(crate) fn length(&self, segment: u32) -> io::Result<u64> {
+        if let Some(Some(length)) = self.files.lock().known.get(&segment) {
+            return Ok(*length);
+        }
+        let length = self.disk.open(&self.path(segment))?.len()?;
+        if let Some(known) = self.files.lock().known.get_mut(&segment) {
+            *known = Some(length);
+        }
+        Ok(length)
+    }
+
+    /// Removes the file of a segment; who has it open reads on. It is gone for good after
+    /// [`Adopted::sync_dir`].
+    pub(crate) fn remove(&self, segment: u32) -> io::Result<()> {
+        let mut files = self.files.lock();
+        match self.disk.remove(&self.path(segment)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        files.known.remove(&segment);
+        files.open.retain(|(id, _)| *id != segment);
+        Ok(())
+    }
+
+    /// Makes removals durable.
+    pub(crate) fn sync_dir(&self) -> io::Result<()> {
+        self.disk.sync_dir(&self.dir)
     }
 
     /// The file of an adopted segment; `None` when the segment is not known to be adopted.
     pub(crate) fn file(&self, segment: u32) -> io::Result<Option<Arc<dyn DiskFile>>> {
         let mut files = self.files.lock();
-        if !files.known.contains(&segment) {
+        if !files.known.contains_key(&segment) {
             return Ok(None);
         }
         if let Some(at) = files.open.iter().position(|(id, _)| *id == segment) {
@@ -155,6 +209,8 @@ mod tests {
         for name in ["S12.TXN", "catalog.db", "S000001x.TXN", "S0000001.TXN.new", "T0000001.TXN"] {
             assert_eq!(segment_of(name), None, "{name}");
         }
+        assert!(is_partial("S0000012.NEW"));
+        assert!(!is_partial("S0000012.TXN") && !is_partial("catalog.NEW"));
     }
 
     #[test]

@@ -14,8 +14,10 @@ use crate::catalog::{Catalog, Totals};
 use crate::hot::Hot;
 use crate::pins::Pins;
 use crate::record::{self, Entry};
+use crate::rewrite::Rewriting;
 use crate::segments::{Adopted, Loads, OpenPuts};
 use crate::tail::Tail;
+use crate::tend::Tending;
 use crate::{ObjectsError, ObjectsOptions, TicketDelta};
 
 /// What changes with every record; its lock is held for moments and nothing is called under it.
@@ -25,7 +27,14 @@ pub(crate) struct State {
     /// What a running checkpoint writes.
     pub flushing: Option<Arc<Tail>>,
     pub loads: Loads,
+    /// What pruned objects took (negative): taken off the loads by the next checkpoint, whose sync
+    /// makes the pruning durable too.
+    pub fading: Loads,
     pub open_puts: OpenPuts,
+    /// Bytes of blocks that rewriting appended since the last checkpoint.
+    pub moved_bytes: u64,
+    /// Rewriting has more to move.
+    pub moving: bool,
     pub checkpointed: Lsn,
     pub totals: Totals,
     pub touched: Touched,
@@ -55,7 +64,7 @@ impl State {
         }
     }
 
-    fn learn(&mut self, entry: Arc<Entry>) {
+    pub(crate) fn learn(&mut self, entry: Arc<Entry>) {
         self.loads.add(&entry, 1);
         self.tail.insert(entry);
     }
@@ -63,8 +72,9 @@ impl State {
 
 /// The object store.
 ///
-/// Lock order: `checkpointing`, `gate`, then for moments one of the others; the log is never
-/// called with the lock of `state` held, since the log asks [`Objects::is_live_segment`].
+/// Lock order: `tending`, `rewriting`, `checkpointing`, `gate`, then for moments one of the others;
+/// the log is never called with the lock of `state` held, since the log asks
+/// [`Objects::is_live_segment`].
 pub struct Objects {
     pub(crate) options: ObjectsOptions,
     pub(crate) log: Arc<Log>,
@@ -80,6 +90,10 @@ pub struct Objects {
     /// When this process last compared the blocks of an object with its content.
     pub(crate) verified: Mutex<HashMap<ObjectHash, TimeDate>>,
     pub(crate) pins: Arc<Pins>,
+    pub(crate) rewriting: Mutex<Rewriting>,
+    pub(crate) tending: Mutex<Tending>,
+    /// Objects that were found damaged, up to a number.
+    pub(crate) damaged: Mutex<HashSet<ObjectHash>>,
 }
 
 thread_local! {
@@ -100,14 +114,28 @@ impl Drop for Entered<'_> {
     }
 }
 
+/// Refuses a log that is not the one the catalog was made of.
+fn check_log(log: &Log, checkpointed: Lsn) -> Result<(), ObjectsError> {
+    let status = log.status();
+    let (oldest, end) = (status.oldest_needed_lsn, status.appended_lsn);
+    if oldest.segment() > checkpointed.segment() {
+        return Err(ObjectsError::CatalogStale { checkpointed, oldest });
+    }
+    if end < checkpointed {
+        return Err(ObjectsError::LogReplaced { checkpointed, end });
+    }
+    Ok(())
+}
+
 impl Objects {
     /// Opens the catalog in `options.dir`; makes it when neither it nor adopted segments are there.
     ///
     /// Then the log is to be replayed from [`Objects::checkpointed_lsn`].
     ///
     /// # Errors
-    /// `CatalogLost` when adopted segments are there without a catalog, `CatalogFormat` when a
-    /// newer program wrote it, `Catalog` and `Io` when the disk fails.
+    /// `CatalogLost` when adopted segments are there without a catalog, `CatalogStale` and
+    /// `LogReplaced` when log and catalog are not of one piece, `CatalogFormat` when a newer
+    /// program wrote it, `Catalog` and `Io` when the disk fails.
     pub fn open(
         options: ObjectsOptions,
         log: Arc<Log>,
@@ -118,15 +146,20 @@ impl Objects {
         let options = options.bounded();
         let adopted = Adopted::open(&options.dir, disk)?;
         let opened = Catalog::open(&options.dir, adopted.count())?;
+        check_log(&log, opened.checkpointed)?;
         let state = State {
             tail: Tail::default(),
             flushing: None,
             loads: opened.loads,
+            fading: Loads::default(),
             open_puts: OpenPuts::default(),
+            moved_bytes: 0,
+            moving: false,
             checkpointed: opened.checkpointed,
             totals: opened.totals,
             touched: Touched::default(),
         };
+        let tending = Tending::new(clock.now(), &options);
         Ok(Arc::new(Objects {
             options,
             log,
@@ -139,6 +172,9 @@ impl Objects {
             hot: Mutex::new(Hot::default()),
             verified: Mutex::new(HashMap::new()),
             pins: Arc::new(Pins::default()),
+            rewriting: Mutex::new(Rewriting::default()),
+            tending: Mutex::new(tending),
+            damaged: Mutex::new(HashSet::new()),
         }))
     }
 
@@ -234,7 +270,13 @@ impl Objects {
     pub(crate) fn learn(&self, entry: Arc<Entry>) {
         let hash = entry.hash;
         self.state.lock().learn(entry);
-        self.hot.lock().remove(&hash);
+        self.forget(&hash);
+    }
+
+    /// Drops what was looked up and found out of an object.
+    pub(crate) fn forget(&self, hash: &ObjectHash) {
+        self.hot.lock().remove(hash);
+        self.damaged.lock().remove(hash);
     }
 
     /// What is known of an object; may be stale for a moment when the object was written anew.
@@ -247,12 +289,13 @@ impl Objects {
 
     /// What is known of an object, looked up in tail and catalog.
     pub(crate) fn load_entry(&self, hash: &ObjectHash) -> Result<Option<Arc<Entry>>, ObjectsError> {
+        let epoch = self.hot.lock().epoch();
         let entry = match self.unsaved_entry(hash) {
             Some(entry) => Some(entry),
             None => self.catalog.row(hash)?.and_then(|row| row.entry),
         };
         if let Some(entry) = &entry {
-            self.hot.lock().insert(Arc::clone(entry));
+            self.hot.lock().insert_since(epoch, Arc::clone(entry));
         }
         Ok(entry)
     }

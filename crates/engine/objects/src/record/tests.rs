@@ -38,6 +38,27 @@ fn payloads_are_pinned() {
 }
 
 #[test]
+fn relocate_records_are_pinned_and_broken_ones_refused() {
+    let known = [entry(&[65_536, 100]), entry(&[7])];
+    let payload = encode_relocate(&known);
+    let mut expected = vec![0x10, 53]; // length of the first object
+    expected.extend_from_slice(&[0xAB; 32]);
+    expected.extend_from_slice(b"\xE4\x80\x04\x02"); // length 65,636, two blocks
+    expected.extend_from_slice(b"\x80\xC0\x80\x80\xC0\x0A\x80\x80\x04\x89\x80\x02");
+    expected.extend_from_slice(b"\x80\xC0\x04\x64\x3B");
+    expected.push(42);
+    expected.extend_from_slice(&[0xAB; 32]);
+    expected.extend_from_slice(b"\x07\x01\x80\xC0\x80\x80\xC0\x0A\x07\x0C");
+    assert_eq!(payload, expected);
+    assert_eq!(decode_relocate(Lsn(7), &payload).as_deref(), Some(&known[..]));
+    assert_eq!(decode_relocate(Lsn(7), &[0x10]), Some(vec![]));
+    for cut in (1..payload.len()).filter(|cut| ![1, 55].contains(cut)) {
+        assert_eq!(decode_relocate(Lsn(7), &payload[..cut]), None, "cut at {cut}");
+    }
+    assert_eq!(decode_relocate(Lsn(7), &[&[0x20], &payload[1..]].concat()), None);
+}
+
+#[test]
 fn blocks_with_wrong_headers_are_refused() {
     for (bytes, why) in [
         (&b"\x10\x01\0\0\0\0\0\0"[..], "cut header"),
@@ -79,10 +100,12 @@ proptest! {
     fn hostile_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..120)) {
         let _ = decode_end(Lsn(1), &bytes);
         let _ = decode_block(&bytes);
+        let _ = decode_relocate(Lsn(1), &bytes);
         if let Some(first) = bytes.first_mut() {
             *first = 0x10;
         }
         let _ = decode_end(Lsn(1), &bytes);
         let _ = decode_block(&bytes);
+        let _ = decode_relocate(Lsn(1), &bytes);
     }
 }

@@ -4,7 +4,7 @@ use note::Dbiid;
 use txlog::{Disk, Head, Lsn, RecordKind};
 
 use super::driver::{Driver, Random};
-use crate::{Objects, ObjectsError, ObjectsOptions};
+use crate::ObjectsError;
 
 #[test]
 fn live_segments_are_adopted_and_dead_ones_are_not() {
@@ -109,10 +109,7 @@ fn adopted_segments_without_their_catalog_are_not_taken_for_a_new_store() {
     let dir = tempfile::TempDir::new().unwrap();
     driver.disk.create_dir_all(dir.path()).unwrap();
     driver.disk.create(&dir.path().join("S0000003.TXN")).unwrap();
-    let options = ObjectsOptions::new(dir.path());
-    let disk = std::sync::Arc::new(driver.disk.clone());
-    let opened = Objects::open(options, driver.log.clone(), disk, driver.clock.clone());
-    let error = opened.err().unwrap();
+    let error = driver.open_beside(dir.path()).err().unwrap();
     assert!(matches!(error, ObjectsError::CatalogLost { segments: 1 }), "{error}");
 }
 
@@ -123,4 +120,29 @@ fn a_malformed_end_record_is_refused() {
     let head = Head { lsn, end: lsn, kind: RecordKind::ObjectEnd, dbiid: Dbiid::NONE, length: 4 };
     let error = driver.objects.replay_end(&head, b"\x10abc").unwrap_err();
     assert!(matches!(error, ObjectsError::Malformed { .. }), "{error}");
+}
+
+/// An old copy of the catalog knows nothing of what came since: its objects must not be taken for
+/// dead.
+#[test]
+fn an_old_catalog_beside_a_log_that_went_on_is_refused() {
+    let driver = Driver::new();
+    driver.store(Dbiid(1), &Random::new(15).noise(9_000));
+    driver.release();
+    let old = std::fs::read(driver.catalog_path()).unwrap();
+    for _ in 0..3 {
+        driver.store(Dbiid(1), &Random::new(16).noise(300_000));
+        driver.settle();
+        driver.release();
+    }
+    driver.objects.truncate_wal().unwrap();
+    let dir = tempfile::TempDir::new().unwrap();
+    driver.disk.create_dir_all(dir.path()).unwrap();
+    std::fs::write(dir.path().join("catalog.db"), old).unwrap();
+    let error = driver.open_beside(dir.path()).err().unwrap();
+    assert!(matches!(error, ObjectsError::CatalogStale { .. }), "{error}");
+    std::fs::copy(driver.catalog_path(), dir.path().join("catalog.db")).unwrap();
+    driver.open_beside(dir.path()).unwrap();
+    let error = Driver::new().open_beside(dir.path()).err().unwrap();
+    assert!(matches!(error, ObjectsError::LogReplaced { .. }), "{error}");
 }

@@ -1,31 +1,53 @@
 //! A small stand-in for the crate that keeps databases: it appends change records and feeds the
 //! object store at start.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use note::{Dbiid, ObjectHash, Ticket, TimeDate};
+use parking_lot::Mutex;
 use tempfile::TempDir;
-use txlog::faults::MemoryDisk;
+use txlog::faults::{MemoryDisk, SplitDisk};
 use txlog::{
-    Disk, Head, Log, LogOptions, Lsn, ManualClock, Opened, RecordKind, Space, segment_file_name,
+    Clock, Disk, Head, Log, LogOptions, Lsn, ManualClock, Opened, RecordKind, Space,
+    segment_file_name,
 };
 
 use crate::record::Entry;
-use crate::{Objects, ObjectsOptions, TicketDelta};
+use crate::{Objects, ObjectsError, ObjectsOptions, PruneOrder, PruneReport, TicketDelta};
 
 pub(super) const HOUR_MICROS: i64 = 3_600 * 1_000_000;
+pub(super) const DAY_MICROS: i64 = 24 * HOUR_MICROS;
+
+/// The files of a catalog.
+type Files = HashMap<OsString, Vec<u8>>;
 
 /// Log and store on a disk in memory; the catalog lies in a real directory.
 pub(super) struct Driver {
     dir: Arc<TempDir>,
+    /// The catalog as the last sync left it.
+    synced: Arc<Mutex<Files>>,
+    split: bool,
     pub disk: MemoryDisk,
     pub clock: Arc<ManualClock>,
     pub log: Arc<Log>,
     pub objects: Arc<Objects>,
     pub opened: Opened,
     options: LogOptions,
+    store: ObjectsOptions,
+}
+
+/// What outlives a process.
+struct Rest {
+    dir: Arc<TempDir>,
+    synced: Arc<Mutex<Files>>,
+    split: bool,
+    clock: Arc<ManualClock>,
+    options: LogOptions,
+    store: ObjectsOptions,
 }
 
 fn log_options() -> LogOptions {
@@ -57,45 +79,112 @@ impl Driver {
     }
 
     pub fn with(options: LogOptions) -> Driver {
-        let clock = Arc::new(ManualClock::new(TimeDate(1_800_000_000_000_000)));
-        Driver::open(Arc::new(TempDir::new().unwrap()), MemoryDisk::new(), clock, options)
+        Driver::begin(options, false)
     }
 
-    fn open(
-        dir: Arc<TempDir>,
-        disk: MemoryDisk,
-        clock: Arc<ManualClock>,
-        options: LogOptions,
-    ) -> Driver {
-        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-        let (log, opened) =
-            Log::open(options.clone(), Arc::clone(&shared), Arc::clone(&clock) as _).unwrap();
-        let small = ObjectsOptions {
+    /// Starts again with a log of at most so many segments.
+    pub fn limited_log(self, segments: u64) -> Driver {
+        let (mut rest, disk) = self.end();
+        rest.options.bytes_max = segments * u64::from(rest.options.segment_bytes);
+        Driver::open(rest, disk)
+    }
+
+    /// Starts again with other options of the store.
+    pub fn limited(self, change: impl FnOnce(&mut ObjectsOptions)) -> Driver {
+        let (mut rest, disk) = self.end();
+        change(&mut rest.store);
+        Driver::open(rest, disk)
+    }
+
+    /// Log and adopted segments lie on two file systems.
+    pub fn split() -> Driver {
+        Driver::begin(log_options(), true)
+    }
+
+    fn begin(options: LogOptions, split: bool) -> Driver {
+        let dir = TempDir::new().unwrap();
+        let store = ObjectsOptions {
             block_bytes: 1024,
             dedupe_bytes_min: 2000,
+            rewrite_segments_min: 1,
             ..ObjectsOptions::new(dir.path())
         };
-        let objects = Objects::open(small, Arc::clone(&log), shared, Arc::clone(&clock) as _);
+        let rest = Rest {
+            dir: Arc::new(dir),
+            synced: Arc::default(),
+            split,
+            clock: Arc::new(ManualClock::new(TimeDate(1_800_000_000_000_000))),
+            options,
+            store,
+        };
+        Driver::open(rest, MemoryDisk::new())
+    }
+
+    fn open(rest: Rest, disk: MemoryDisk) -> Driver {
+        let Rest { dir, synced, split, clock, options, store } = rest;
+        let mut shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        if split {
+            shared = Arc::new(SplitDisk::new(shared, "/log"));
+        }
+        let (log, opened) =
+            Log::open(options.clone(), Arc::clone(&shared), Arc::clone(&clock) as _).unwrap();
+        let objects =
+            Objects::open(store.clone(), Arc::clone(&log), shared, Arc::clone(&clock) as _);
         let objects = objects.unwrap();
         replay(&log, &objects);
-        Driver { dir, disk, clock, log, objects, opened, options }
+        // as the store does at each round: the log gives nothing up before its new segment is begun
+        let begun = log.append(RecordKind::Checkpoint, Dbiid::NONE, b"", Space::Reserved).unwrap();
+        log.durable(begun.end).wait().unwrap();
+        Driver { dir, synced, split, disk, clock, log, objects, opened, options, store }
+    }
+
+    /// Ends the log; what stays.
+    fn end(self) -> (Rest, MemoryDisk) {
+        let Driver { dir, synced, split, disk, clock, log, objects, options, store, .. } = self;
+        log.stop();
+        drop((log, objects));
+        (Rest { dir, synced, split, clock, options, store }, disk)
     }
 
     /// Stops in order and starts again.
     pub fn reopen(self) -> Driver {
-        let Driver { dir, disk, clock, log, objects, options, .. } = self;
-        log.stop();
-        drop((log, objects));
-        Driver::open(dir, disk, clock, options)
+        let (rest, disk) = self.end();
+        Driver::open(rest, disk)
     }
 
-    /// Loses what was not synced and starts again; the catalog keeps what it committed.
+    /// The process is killed: what was not synced to the disk in memory is lost, the catalog keeps
+    /// what it committed.
     pub fn crash(self, seed: u64) -> Driver {
-        let Driver { dir, disk, clock, log, objects, options, .. } = self;
-        let left = disk.crash(seed);
-        log.stop();
-        drop((log, objects));
-        Driver::open(dir, left, clock, options)
+        let left = self.disk.crash(seed);
+        let (rest, _) = self.end();
+        Driver::open(rest, left)
+    }
+
+    /// Loses power: the catalog, too, is what the last sync left.
+    pub fn lose_power(self, seed: u64) -> Driver {
+        let left = self.disk.crash(seed);
+        let (rest, _) = self.end();
+        for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm"] {
+            let path = rest.dir.path().join(name);
+            match rest.synced.lock().get(&OsString::from(name)) {
+                Some(bytes) => std::fs::write(path, bytes).unwrap(),
+                None => drop(std::fs::remove_file(path)),
+            }
+        }
+        Driver::open(rest, left)
+    }
+
+    /// What `syncfs` does for the catalog; fails without power.
+    pub fn sync(&self) -> std::io::Result<()> {
+        self.disk.sync_dir(Path::new("/log"))?;
+        let mut synced = self.synced.lock();
+        synced.clear();
+        for name in ["catalog.db", "catalog.db-wal"] {
+            if let Ok(bytes) = std::fs::read(self.dir.path().join(name)) {
+                synced.insert(name.into(), bytes);
+            }
+        }
+        Ok(())
     }
 
     /// Changes counts with a change record; returns its position.
@@ -127,15 +216,45 @@ impl Driver {
         self.log.durable(self.log.appended()).wait().unwrap();
     }
 
-    /// Checkpoints and lets the log give up what it can.
+    /// Checkpoints, syncs, removes dead segments and lets the log give up what it can.
     pub fn release(&self) {
-        let oldest = self.objects.checkpoint().unwrap();
+        self.try_release().unwrap();
+    }
+
+    pub fn try_release(&self) -> Result<(), ObjectsError> {
+        let oldest = self.objects.checkpoint()?;
+        self.sync()?;
+        self.objects.synced(oldest)?;
+        self.release_from(oldest)
+    }
+
+    /// Lets the log give up what is before `oldest`.
+    pub fn release_from(&self, oldest: Lsn) -> Result<(), ObjectsError> {
         let keep = |segment| {
             self.objects.is_live_segment(segment).then(|| self.objects.adopted_path(segment))
         };
-        for segment in self.log.release(oldest, &keep).unwrap() {
+        for segment in self.log.release(oldest, &keep)? {
             self.objects.adopted(segment);
         }
+        Ok(())
+    }
+
+    /// Prunes what has been without references for `days`.
+    pub fn prune(&self, days: u64) -> PruneReport {
+        let order = PruneOrder { defer_s: days * 24 * 3_600, ..self.objects.prune_order() };
+        self.objects.prune(&order).unwrap()
+    }
+
+    pub fn clock_now(&self) -> i64 {
+        self.clock.now().0
+    }
+
+    pub fn set_clock(&self, micros: i64) {
+        self.clock.set(TimeDate(micros));
+    }
+
+    pub fn pass(&self, micros: i64) {
+        self.clock.advance(micros);
     }
 
     pub fn read(&self, ticket: &Ticket) -> Result<Vec<u8>, crate::ObjectsError> {
@@ -145,6 +264,14 @@ impl Driver {
 
     pub fn entry(&self, ticket: &Ticket) -> Arc<Entry> {
         self.objects.load_entry(&ticket.hash).unwrap().unwrap()
+    }
+
+    /// Opens another store beside this one's log.
+    pub fn open_beside(&self, dir: &Path) -> Result<Arc<Objects>, ObjectsError> {
+        let disk = Arc::new(self.disk.clone());
+        disk.create_dir_all(dir)?;
+        let options = ObjectsOptions::new(dir);
+        Objects::open(options, Arc::clone(&self.log), disk, Arc::clone(&self.clock) as _)
     }
 
     pub fn catalog_path(&self) -> PathBuf {
@@ -171,6 +298,9 @@ fn replay(log: &Log, objects: &Objects) {
     let mut visit = |head: &Head, payload: &mut dyn txlog::Payload| {
         match head.kind {
             RecordKind::ObjectEnd => objects.replay_end(head, payload.get().unwrap()).unwrap(),
+            RecordKind::Relocate => {
+                objects.replay_relocate(head, payload.get().unwrap()).unwrap();
+            }
             RecordKind::Change => {
                 let (dbiid, deltas) = decode_change(payload.get().unwrap());
                 objects.replay_counts(head.lsn, dbiid, &deltas);
@@ -224,7 +354,7 @@ pub(super) struct Seed(pub u64);
 impl Drop for Seed {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("failed with seed {}", self.0);
+            eprintln!("OBJECTS_SEED={} cargo test -p objects (the step, for a sweep)", self.0);
         }
     }
 }

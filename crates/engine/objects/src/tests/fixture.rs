@@ -64,10 +64,12 @@ fn dump(path: &Path) -> String {
     let db = Connection::open(path).unwrap();
     let mut out = String::new();
     let mut tables = Vec::new();
-    let mut select = db.prepare("SELECT name, sql FROM sqlite_master ORDER BY name").unwrap();
+    let mut select = db.prepare("SELECT name, sql, type FROM sqlite_master ORDER BY name").unwrap();
     let mut rows = select.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
-        tables.push(row.get::<_, String>(0).unwrap());
+        if row.get::<_, String>(2).unwrap() == "table" {
+            tables.push(row.get::<_, String>(0).unwrap());
+        }
         let sql: String = row.get(1).unwrap();
         let words: Vec<_> = sql.split_whitespace().collect();
         out.push_str(&format!("{};\n", words.join(" ")));
