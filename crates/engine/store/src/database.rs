@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use note::{Dbiid, ReplicaId};
 use parking_lot::Mutex;
@@ -36,6 +36,10 @@ pub(crate) struct Shared {
     pub last_used: AtomicU64,
     /// Whether the file is open.
     pub is_open: AtomicBool,
+    /// Whether what a start found in the log is still to be replayed.
+    pub is_pending: AtomicBool,
+    /// Records that a crash would leave to be replayed.
+    pub unsaved: AtomicUsize,
     watchers: Arc<Watchers>,
 }
 
@@ -53,6 +57,24 @@ pub(crate) struct State {
     pub committed: Lsn,
     /// The LSN in the last synced header.
     pub checkpointed: Lsn,
+    /// The file is not there and is made again from the log when it is opened.
+    pub is_unmade: bool,
+    /// Records from here on are kept for a copy of the file that is being made.
+    pub kept_from: Option<Lsn>,
+}
+
+impl State {
+    /// Whether the log holds results that are neither in the file nor in an open transaction.
+    pub fn is_behind(&self) -> bool {
+        let unread = || self.records.last().is_some_and(|lsn| *lsn >= self.applied);
+        self.handle.is_none() && (self.is_unmade || self.applied > self.committed || unread())
+    }
+
+    /// Forgets the records before `lsn`, except those that are kept for a copy.
+    pub fn forget_records(&mut self, lsn: Lsn) {
+        let from = self.kept_from.map_or(lsn, |kept| kept.min(lsn));
+        self.records.retain(|record| *record >= from);
+    }
 }
 
 #[derive(Default)]
@@ -90,11 +112,15 @@ impl Database {
                 applied: row.checkpointed_lsn,
                 committed: row.checkpointed_lsn,
                 checkpointed: row.checkpointed_lsn,
+                is_unmade: false,
+                kept_from: None,
             }),
             needed: AtomicU64::new(NOTHING),
             dirty_since: AtomicI64::new(0),
             last_used: AtomicU64::new(0),
             is_open: AtomicBool::new(false),
+            is_pending: AtomicBool::new(false),
+            unsaved: AtomicUsize::new(0),
             watchers: Arc::default(),
         }))
     }

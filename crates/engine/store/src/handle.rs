@@ -166,6 +166,19 @@ impl Handle {
         result
     }
 
+    /// Makes the file whole by itself, synced, with an empty -wal. Nothing may be uncommitted.
+    pub fn settle(&mut self) -> rusqlite::Result<()> {
+        self.conn.execute_batch("PRAGMA synchronous=FULL")?;
+        let busy: i64 =
+            self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        self.conn.execute_batch("PRAGMA synchronous=NORMAL")?;
+        if busy == 0 {
+            return Ok(());
+        }
+        let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+        Err(rusqlite::Error::SqliteFailure(busy, None))
+    }
+
     fn checkpoint(&self, mode: &str) -> rusqlite::Result<()> {
         self.conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
     }

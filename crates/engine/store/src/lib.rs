@@ -8,23 +8,31 @@
 mod apply;
 mod bytes;
 mod cache;
+mod compact;
+mod copy;
 mod database;
 mod error;
+mod fixup;
 mod handle;
 mod life;
 mod op;
 mod opening;
 mod options;
+mod pages;
 mod prepared;
+mod private;
 mod reader;
 mod reconcile;
 mod record;
 mod recovery;
 mod register;
+mod replay;
 mod round;
+mod salvage;
 mod schema;
 mod statistics;
 mod store;
+mod updall;
 mod values;
 mod write;
 mod writer;
@@ -36,8 +44,8 @@ pub use prepared::PreparedNote;
 pub use reader::Reader;
 pub use store::Store;
 pub use values::{
-    Change, Changed, DatabaseInfo, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Put,
-    Read, Recovery, Stub, StubMeta, Written,
+    Change, Changed, Compacted, DatabaseInfo, Entry, EntryFlags, Fixed, Folder, FolderId, NoteId,
+    NoteMeta, Put, Read, Recovery, Replayed, Stub, StubMeta, Updated, Written,
 };
 pub use write::Writer;
 

@@ -148,6 +148,13 @@ impl Store {
     fn rename_logged(&self, database: &Database, from: &str, to: &str) -> Result<()> {
         let shared = &database.0;
         let mut state = shared.state.lock();
+        if state.is_behind() && database.fenced().is_none() {
+            // The file may have to be made first. If it gets fenced, it is moved all the same.
+            match self.open_file(database, &mut state) {
+                Ok(()) | Err(StoreError::Fenced { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let life = Life::Rename(to.to_owned());
         let head = self.log_life(shared.dbiid, &life, Space::Reserved, |_| {
             self.register.update(shared.dbiid, |row| row.path = to.to_owned());
@@ -194,6 +201,7 @@ impl Store {
         };
         state.gone = true;
         state.records.clear();
+        self.no_longer_pending(shared);
         self.drop_handle(shared, &mut state);
         shared.set_needed(None, self.now().0);
         self.databases.write().remove(path);

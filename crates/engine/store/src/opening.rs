@@ -80,6 +80,7 @@ impl Store {
                 state.handle = Some(handle);
                 shared.is_open.store(true, Ordering::Relaxed);
                 self.cache.opened();
+                self.no_longer_pending(shared);
                 Ok(())
             }
             Err(Obstacle::Fence(reason)) => Err(self.fence(shared, state, &reason)),
@@ -107,8 +108,9 @@ impl Store {
             )));
         }
         state.applied = handle.facts.applied_lsn;
-        let needed = state.checkpointed.min(state.committed);
-        state.records.retain(|lsn| *lsn >= needed);
+        state.is_unmade = false;
+        state.forget_records(state.checkpointed.min(state.committed));
+        shared.unsaved.store(state.records.len(), Ordering::Relaxed);
         if count > 0 {
             let first = state.records.iter().find(|lsn| **lsn >= state.committed).copied();
             shared.need_from(|| first.unwrap_or(state.committed), self.now().0);
@@ -120,7 +122,15 @@ impl Store {
     /// checkpointed.
     fn open_or_make(&self, dbiid: Dbiid, row: &Row) -> Result<Handle, Obstacle> {
         let path = self.file_path(&row.path);
-        let reason = match Handle::open(&path) {
+        let mut opened = Handle::open(&path);
+        let is_fit = opened.as_ref().is_ok_and(|handle| handle.facts.dbiid == dbiid);
+        if !is_fit {
+            drop(opened);
+            // The place of a repaired file may have been taken before the crash only in the log.
+            self.finish_repair(dbiid, &path).map_err(Obstacle::Trouble)?;
+            opened = Handle::open(&path);
+        }
+        let reason = match opened {
             Ok(handle) => return Ok(handle),
             Err(OpenError::Newer(version)) => OpenError::Newer(version).to_string(),
             Err(OpenError::Trouble(error)) => {
@@ -187,7 +197,12 @@ impl Store {
     }
 
     /// Applies the records that the file does not hold yet; tells how many.
-    fn replay(&self, dbiid: Dbiid, records: &[Lsn], handle: &mut Handle) -> Result<u64, Obstacle> {
+    pub(crate) fn replay(
+        &self,
+        dbiid: Dbiid,
+        records: &[Lsn],
+        handle: &mut Handle,
+    ) -> Result<u64, Obstacle> {
         let says = handle.facts.applied_lsn;
         let mut count = 0;
         for lsn in records.iter().copied().filter(|lsn| *lsn >= says) {

@@ -20,6 +20,8 @@ pub struct StoreOptions {
     pub open_databases_max: usize,
     /// Most bytes of log to be replayed after a crash.
     pub redo_bytes_max: u64,
+    /// Records of one database above which it is checkpointed, so that its replay stays short.
+    pub redo_records_max: usize,
     /// Content of at least this many bytes becomes an object.
     pub object_bytes_min: u64,
     /// Seconds after which a changed database is checkpointed even without need.
@@ -42,6 +44,7 @@ impl StoreOptions {
             objects: ObjectsOptions::new(dir.join("objects")),
             open_databases_max: 1_000,
             redo_bytes_max: 1 << 30,
+            redo_records_max: 8_192,
             object_bytes_min: 4_096,
             checkpoint_age_s: 600,
             wal_pages_max: 4_000,

@@ -7,8 +7,10 @@ use note::{Dbiid, ObjectHash};
 use objects::TicketDelta;
 use txlog::{Head, Lsn, RecordKind, Space};
 
-use crate::handle::{Handle, OpenError, wal_path};
+use crate::copy::row_of;
+use crate::handle::{Handle, OpenError, remove_files, wal_path};
 use crate::life::{ENDINGS, move_files};
+use crate::private::LEFTOVERS;
 use crate::record::{self, SectionFacts};
 use crate::register::{Life, Row};
 use crate::{Reader, Recovery, Result, Store, StoreError};
@@ -62,6 +64,20 @@ impl Store {
         Ok(counted)
     }
 
+    /// Gives back the references of copies that were cut off before they were registered.
+    pub(crate) fn drop_orphans<'a>(
+        &self,
+        counted: impl Iterator<Item = &'a Dbiid>,
+        deleted: &HashMap<Dbiid, String>,
+    ) -> Result<()> {
+        for dbiid in counted {
+            if self.register.get(*dbiid).is_none() && !deleted.contains_key(dbiid) {
+                self.forget_database(*dbiid)?;
+            }
+        }
+        Ok(())
+    }
+
     fn report_unknown(&self, path: &str, error: &OpenError, recovery: &mut Recovery) {
         tracing::warn!(%path, %error, "file is not a database that can be served");
         recovery.fenced.push((path.to_owned(), error.to_string()));
@@ -77,7 +93,7 @@ impl Store {
         let file = self.file_path(path);
         let mut aside = file.clone().into_os_string();
         aside.push(".deleted");
-        tracing::warn!(%path, "file of a deleted database is renamed to end in .deleted");
+        tracing::info!(%path, "file of a deleted database is renamed to end in .deleted");
         let wal = wal_path(&file);
         if wal.exists() {
             let aside_wal = wal_path(Path::new(&aside));
@@ -117,15 +133,7 @@ impl Store {
         }
         let dbiid = self.new_dbiid();
         self.give_identity(&mut handle, dbiid)?;
-        let row = Row {
-            path: path.to_owned(),
-            title: handle.facts.title.to_string(),
-            replica_id: handle.facts.replica_id,
-            soft_delete: handle.facts.soft_delete,
-            created: handle.facts.created,
-            created_lsn: Lsn::ZERO,
-            checkpointed_lsn: handle.facts.applied_lsn,
-        };
+        let row = row_of(path, &handle);
         let change_seq = handle.facts.change_seq.saturating_add(1);
         drop(handle);
         self.sync_all()?;
@@ -152,7 +160,7 @@ impl Store {
 
     /// A new DBIID means new UIDVALIDITY of all folders. The position of the file is that of this
     /// log's end: no record of the new database is before it.
-    fn give_identity(&self, handle: &mut Handle, dbiid: Dbiid) -> Result<()> {
+    pub(crate) fn give_identity(&self, handle: &mut Handle, dbiid: Dbiid) -> Result<()> {
         handle.begin()?;
         let folders = {
             let mut statement = handle.conn.prepare("SELECT id FROM folder ORDER BY id")?;
@@ -173,7 +181,7 @@ impl Store {
     }
 
     /// Logs the references of an adopted database as a change without results.
-    fn count_adopted(
+    pub(crate) fn count_adopted(
         &self,
         dbiid: Dbiid,
         change_seq: u64,
@@ -194,7 +202,7 @@ impl Store {
     }
 }
 
-fn references(handle: &Handle) -> Result<HashMap<ObjectHash, i64>> {
+pub(crate) fn references(handle: &Handle) -> Result<HashMap<ObjectHash, i64>> {
     let mut counts = HashMap::new();
     let reader = Reader { shared: None, handle };
     reader.each_reference(|hash| *counts.entry(hash).or_insert(0) += 1)?;
@@ -220,11 +228,24 @@ fn list_files(
         if kind.is_dir() && depth < DEPTH_MAX {
             list_files(&entry.path(), &path, depth + 1, files)?;
         } else if kind.is_file() {
-            let ending = Path::new(&path).extension().and_then(|ending| ending.to_str());
-            if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+            if has_ending(&path, &ENDINGS) {
                 files.insert(path);
+            } else if is_leftover(&path) {
+                let file = entry.path();
+                remove_files(&file).map_err(|error| StoreError::io(&file, error))?;
             }
         }
     }
     Ok(())
+}
+
+fn has_ending(path: &str, endings: &[&str]) -> bool {
+    let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| endings.contains(&ending))
+}
+
+/// Whether maintenance that was cut off has left this file: `ada.nsf.work`, `ada.nsf.new`.
+fn is_leftover(path: &str) -> bool {
+    let stem = path.rsplit_once('.').map_or("", |(stem, _)| stem);
+    has_ending(path, &LEFTOVERS) && has_ending(stem, &ENDINGS)
 }

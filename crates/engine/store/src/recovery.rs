@@ -1,11 +1,11 @@
-//! Opening a store: scan of the log, register, files, replay.
+//! Opening a store: scan of the log, register, files.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use note::Dbiid;
 use objects::Objects;
@@ -18,7 +18,7 @@ use crate::record::ChangeRecord;
 use crate::register::{Extent, Life, Register, Row, decode_rows};
 use crate::round::Rounds;
 use crate::statistics::Statistics;
-use crate::{Database, Recovery, Result, Store, StoreError, StoreOptions};
+use crate::{Database, Recovery, Replayed, Result, Store, StoreError, StoreOptions};
 
 /// What the scan of the log found.
 pub(crate) struct Scan<'a> {
@@ -52,8 +52,8 @@ impl Scan<'_> {
             RecordKind::Change => self.change(head, payload),
             RecordKind::Life => self.life(head, payload),
             RecordKind::Checkpoint => self.checkpoint(payload),
-            RecordKind::ObjectEnd => return self.object_end(head, payload),
-            RecordKind::ObjectBlock | RecordKind::Relocate => Ok(()),
+            RecordKind::ObjectEnd | RecordKind::Relocate => return self.object(head, payload),
+            RecordKind::ObjectBlock => Ok(()),
         };
         if let Err(error) = result {
             tracing::error!(lsn = %head.lsn, kind = ?head.kind, %error, "log record is unusable");
@@ -62,18 +62,21 @@ impl Scan<'_> {
         }
     }
 
-    fn object_end(&mut self, head: &Head, payload: &mut dyn Payload) {
+    fn object(&mut self, head: &Head, payload: &mut dyn Payload) {
         if head.lsn < self.objects.checkpointed_lsn() {
             return;
         }
         let result = match payload.get() {
+            Ok(payload) if head.kind == RecordKind::Relocate => {
+                self.objects.replay_relocate(head, payload).map_err(|error| error.to_string())
+            }
             Ok(payload) => {
                 self.objects.replay_end(head, payload).map_err(|error| error.to_string())
             }
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = result {
-            tracing::error!(lsn = %head.lsn, %error, "end of an object is unusable");
+            tracing::error!(lsn = %head.lsn, %error, "record of an object is unusable");
             self.lost_objects.push(format!("object at {}: {error}", head.lsn));
         }
     }
@@ -141,9 +144,10 @@ impl Scan<'_> {
 }
 
 impl Store {
-    /// Opens a store, or makes a new one: scans the log, reconciles the register with the files,
-    /// replays what the files do not hold yet. Databases that cannot be brought up to date are
-    /// fenced; the others are served.
+    /// Opens a store, or makes a new one: scans the log and reconciles the register with the
+    /// files. What the files do not hold yet is replayed when a database is used first, or by
+    /// [`Store::replay_pending`]; until then it holds the log. Databases that cannot be brought up
+    /// to date are fenced; the others are served.
     ///
     /// # Errors
     /// Trouble of log, object store and file system that concerns all databases.
@@ -178,7 +182,10 @@ impl Store {
         };
         recovery.damage.extend(lost_objects);
         let store = Store {
+            maintenance: Mutex::new(()),
             rounds: Mutex::new(Rounds::new(options.clock.now())),
+            queue: Mutex::new(VecDeque::new()),
+            pending: AtomicUsize::new(0),
             options,
             log,
             objects,
@@ -197,11 +204,13 @@ impl Store {
         for (dbiid, lsn) in store.reconcile(&deleted, &renamed, &mut recovery)? {
             records.entry(dbiid).or_default().push(lsn);
         }
+        store.drop_orphans(records.keys(), &deleted)?;
         store.take_in(records, &mut recovery)?;
         Ok((Arc::new(store), recovery))
     }
 
-    /// Makes the handles of all registered databases, and replays those that are behind.
+    /// Makes the handles of all registered databases. Those that are behind what the log holds
+    /// are replayed later; what cannot be served is looked at now.
     fn take_in(
         &self,
         mut records: HashMap<Dbiid, Vec<Lsn>>,
@@ -209,50 +218,49 @@ impl Store {
     ) -> Result<()> {
         let rows = self.register.rows();
         recovery.databases = rows.len();
-        let now = self.now().0;
         for (dbiid, row) in &rows {
             let database = Database::new(*dbiid, row);
             let list = records.remove(dbiid).unwrap_or_default();
-            let first = list.iter().find(|lsn| **lsn >= row.checkpointed_lsn).copied();
-            let remade = self.is_to_be_made(row);
-            database.0.set_needed(if remade { Some(row.created_lsn) } else { first }, now);
-            database.0.state.lock().records = list;
             self.databases.write().insert(row.path.clone(), database.clone());
-            if remade || first.is_some() || !self.file_path(&row.path).exists() {
-                self.bring_up(&database, remade, recovery)?;
-            }
-            self.trim_cache();
+            self.take_in_one(&database, row, list, recovery)?;
         }
+        self.queue_pending();
         Ok(())
     }
 
-    fn is_to_be_made(&self, row: &Row) -> bool {
-        self.can_be_made_again(row) && !self.file_path(&row.path).exists()
-    }
-
-    fn bring_up(&self, database: &Database, remade: bool, recovery: &mut Recovery) -> Result<()> {
-        let before = self.statistics.replayed.get();
-        match self.lock_open(database) {
-            Ok(_) => {
-                let sections = self.statistics.replayed.get() - before;
-                recovery.sections_replayed += sections;
-                recovery.databases_replayed += usize::from(sections > 0);
-                if remade {
-                    recovery.recreated.push(database.path());
-                }
-                Ok(())
-            }
-            Err(StoreError::Fenced { path, reason }) => {
-                recovery.fenced.push((path, reason));
-                Ok(())
-            }
-            Err(StoreError::Log(error)) => Err(StoreError::Log(error)),
-            Err(error) => {
-                // Trouble of this one file: it is tried again when it is used.
-                tracing::warn!(database = ?database, %error, "database is not replayed yet");
-                Ok(())
-            }
+    fn take_in_one(
+        &self,
+        database: &Database,
+        row: &Row,
+        records: Vec<Lsn>,
+        recovery: &mut Recovery,
+    ) -> Result<()> {
+        let shared = &database.0;
+        let mut behind = records.iter().copied().filter(|lsn| *lsn >= row.checkpointed_lsn);
+        let first = behind.next();
+        let count = behind.count() + usize::from(first.is_some());
+        let is_missing = !self.file_path(&row.path).exists();
+        let is_unmade = is_missing && self.can_be_made_again(row);
+        shared.set_needed(if is_unmade { Some(row.created_lsn) } else { first }, self.now().0);
+        shared.unsaved.store(count, Ordering::Relaxed);
+        {
+            let mut state = shared.state.lock();
+            state.records = records;
+            state.is_unmade = is_unmade;
         }
+        let is_damaged = self.damage_of(shared.dbiid, row.checkpointed_lsn).is_some();
+        if (is_missing && !is_unmade) || is_damaged {
+            let mut replayed = Replayed::default();
+            self.bring_up(database, &mut replayed)?;
+            recovery.fenced.append(&mut replayed.fenced);
+            self.trim_cache();
+        } else if is_unmade || count > 0 {
+            shared.is_pending.store(true, Ordering::Relaxed);
+            self.pending.fetch_add(1, Ordering::Relaxed);
+            recovery.databases_pending += 1;
+            recovery.records_pending += count as u64;
+        }
+        Ok(())
     }
 }
 

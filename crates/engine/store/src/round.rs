@@ -16,6 +16,9 @@ use crate::{Database, Result, Store, StoreError};
 const TRIES: usize = 3;
 /// Databases in a trickled round, at least; an eighth of the dirty ones when that is more.
 const TRICKLE_MIN: usize = 16;
+/// Bytes of log that may stand between the catalog of objects and its end: behind the catalog a
+/// start has to decode every change record.
+const CATALOG_LAG_MAX: u64 = 64 << 20;
 /// Page size of database files plus the frame header, in bytes.
 const FRAME_BYTES: u64 = 4_096 + 24;
 
@@ -69,6 +72,9 @@ impl Store {
         }
         drop(rounds);
         self.trim_cache();
+        if let Err(error) = self.objects.tend() {
+            tracing::warn!(%error, "care of the object store did not end well");
+        }
         Ok(())
     }
 
@@ -105,7 +111,7 @@ impl Store {
     }
 
     /// Distance in bytes of log between two positions.
-    fn lag(&self, from: Lsn, to: Lsn) -> u64 {
+    pub(crate) fn lag(&self, from: Lsn, to: Lsn) -> u64 {
         let segments = u64::from(to.segment().saturating_sub(from.segment()));
         let segment_bytes = u64::from(self.options.log.segment_bytes);
         (segments * segment_bytes + u64::from(to.offset())).saturating_sub(u64::from(from.offset()))
@@ -134,9 +140,12 @@ impl Store {
             let old = self.now().0 - self.age_max();
             let lag_max = self.lag_max();
             let full = self.log.status().full;
-            let is_due =
-                |needed: Lsn, since: i64| full || self.lag(needed, end) > lag_max || since <= old;
-            dirty.retain(|(needed, database)| is_due(*needed, database.0.dirty_since()));
+            let records_max = self.options.redo_records_max;
+            dirty.retain(|(needed, database)| {
+                full || self.lag(*needed, end) > lag_max
+                    || database.0.dirty_since() <= old
+                    || database.0.unsaved.load(Ordering::Relaxed) > records_max
+            });
             let far = dirty.first().is_some_and(|(needed, _)| self.lag(*needed, end) > 2 * lag_max);
             if !far && !full {
                 dirty.truncate(most);
@@ -152,12 +161,16 @@ impl Store {
     }
 
     fn is_catalog_due(&self, rounds: &Rounds) -> bool {
+        if self.objects.wants_checkpoint() {
+            return true;
+        }
         let end = self.log.appended();
         if end == rounds.settled {
             return false;
         }
         let LogStatus { full, .. } = self.log.status();
-        full || self.lag(self.objects.checkpointed_lsn(), end) > self.lag_max()
+        let lag_max = self.lag_max().min(CATALOG_LAG_MAX);
+        full || self.lag(self.objects.checkpointed_lsn(), end) > lag_max
             || rounds.catalog_time <= self.now().0 - self.age_max()
     }
 
@@ -168,16 +181,27 @@ impl Store {
         self.wait_applied(due)?;
         let committed: Vec<(&Database, Lsn)> = due
             .iter()
-            .filter_map(|database| Some((database, self.commit_due(database)?)))
+            .filter_map(|database| {
+                let lsn = self.commit_due(database);
+                self.trim_cache();
+                Some((database, lsn?))
+            })
             .collect();
         let catalog_lsn =
             if catalog { self.objects.checkpoint()? } else { self.objects.checkpointed_lsn() };
         self.sync(rounds)?;
+        if catalog && let Err(error) = self.objects.synced(catalog_lsn) {
+            tracing::warn!(%error, "segments of the object store that are not needed stay");
+        }
         let rows: Vec<(Dbiid, Row)> =
             committed.iter().filter_map(|(database, lsn)| self.synced(database, *lsn)).collect();
         let pairs: Vec<(&Dbiid, &Row)> = rows.iter().map(|(dbiid, row)| (dbiid, row)).collect();
         let payload = encode_rows(Extent::Round, pairs.into_iter());
         match self.log.append(RecordKind::Checkpoint, Dbiid::NONE, &payload, Space::Reserved) {
+            // The register at the head of a segment must be safe before older ones may go.
+            Ok(head) if self.log.durable_lsn().offset() == 0 => {
+                self.durable(head.end).wait()?;
+            }
             Ok(_) => {}
             Err(stopped @ AppendError::Stopped { .. }) => return Err(stopped.into()),
             // The record only spares work at the next start; releasing the log makes room.
@@ -213,8 +237,7 @@ impl Store {
             if state.handle.as_ref().is_some_and(Handle::is_lost) {
                 self.lost(&database.0, &mut state);
             }
-            let lost = state.handle.is_none() && state.applied > state.committed;
-            if lost && self.open_file(database, &mut state).is_err() {
+            if state.is_behind() && self.open_file(database, &mut state).is_err() {
                 return None;
             }
             let applied = state.applied;
@@ -232,7 +255,7 @@ impl Store {
     /// Commits a locked database whose applied LSN is durable; false when it could not.
     pub(crate) fn commit(&self, shared: &Shared, state: &mut State) -> bool {
         let Some(handle) = state.handle.as_mut() else {
-            return state.applied == state.committed;
+            return !state.is_behind();
         };
         if handle.is_lost() {
             // A header written now would promise results that are gone.
@@ -281,7 +304,8 @@ impl Store {
             return None;
         }
         state.checkpointed = lsn;
-        state.records.retain(|record| *record >= lsn);
+        state.forget_records(lsn);
+        shared.unsaved.store(state.records.len(), Ordering::Relaxed);
         shared.set_needed(state.records.first().copied(), self.now().0);
         let title = database.title();
         let row = self.register.update(shared.dbiid, |row| {
@@ -293,7 +317,13 @@ impl Store {
 
     /// Lets go of the segments that nobody needs. `catalog_lsn` is synced.
     fn release(&self, catalog_lsn: Lsn) -> Result<()> {
-        let mut oldest = self.log.durable_lsn().min(catalog_lsn);
+        let durable = self.log.durable_lsn();
+        if durable.offset() == 0 {
+            // Right after a start: nothing of the segment that begins here is durable, its head
+            // with the whole register neither.
+            return Ok(());
+        }
+        let mut oldest = durable.min(catalog_lsn);
         oldest = oldest.min(Lsn(self.life_needed.load(Ordering::SeqCst)));
         for database in self.all() {
             oldest = oldest.min(database.0.needed().unwrap_or(oldest));

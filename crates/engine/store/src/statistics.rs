@@ -37,6 +37,8 @@ pub(crate) struct Statistics {
     pub record_bytes: Figure,
     /// Transactions that SQLite rolled back on its own.
     pub lost_transactions: Figure,
+    /// Databases that were brought up to date after a start.
+    pub databases_replayed: Figure,
     /// Sections applied from the log.
     pub replayed: Figure,
     /// Damage found at reading.
@@ -51,6 +53,8 @@ pub(crate) struct Statistics {
     pub syncs: Figure,
     /// Write-ahead files written back.
     pub write_backs: Figure,
+    /// Databases compacted.
+    pub compacted: Figure,
     /// Segments that left the log.
     pub segments_released: Figure,
     /// Segments that the object store took over.
@@ -70,6 +74,7 @@ impl Statistics {
             ("Database.Writes.RolledBack", self.rollbacks.get()),
             ("Database.Writes.RecordBytes", self.record_bytes.get()),
             ("Database.LostTransactions", self.lost_transactions.get()),
+            ("Database.Recovery.DatabasesReplayed", self.databases_replayed.get()),
             ("Database.Recovery.SectionsReplayed", self.replayed.get()),
             ("Database.Damage", self.damage.get()),
             ("Database.Fenced", self.fenced.get()),
@@ -77,6 +82,7 @@ impl Statistics {
             ("Database.Checkpoint.Commits", self.commits.get()),
             ("Database.Checkpoint.Syncs", self.syncs.get()),
             ("Database.Checkpoint.WriteBacks", self.write_backs.get()),
+            ("Database.Compacted", self.compacted.get()),
             ("Database.Checkpoint.SegmentsReleased", self.segments_released.get()),
             ("Database.Checkpoint.SegmentsAdopted", self.segments_adopted.get()),
         ]

@@ -1,10 +1,10 @@
 //! The store: all databases of a server, their log and their objects.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use note::{Dbiid, ObjectHash, TimeDate, Unid};
 use objects::Objects;
@@ -34,7 +34,13 @@ pub struct Store {
     pub(crate) life: Mutex<()>,
     /// From here on the log is needed for a life change that is under way; `u64::MAX`: for none.
     pub(crate) life_needed: AtomicU64,
+    /// Held while a database is compacted, copied or repaired; taken before all others.
+    pub(crate) maintenance: Mutex<()>,
     pub(crate) rounds: Mutex<Rounds>,
+    /// Databases that the start left to be replayed, those first that hold the log back furthest.
+    pub(crate) queue: Mutex<VecDeque<Database>>,
+    /// How many databases are still to be replayed, in the queue or not.
+    pub(crate) pending: AtomicUsize,
     pub(crate) cache: Cache,
     pub(crate) statistics: Statistics,
     /// Where the log begins.
@@ -225,6 +231,7 @@ impl Store {
         self.statistics.fenced.add(1);
         state.handle = None;
         self.note_closed(shared);
+        self.no_longer_pending(shared);
         shared.set_fence(reason);
         let last = state.records.last().map_or(Lsn::ZERO, |lsn| Lsn(lsn.0 + 1));
         let damaged = self.damage_of(shared.dbiid, state.applied);
@@ -264,6 +271,8 @@ impl Store {
         let mut rows = self.statistics.rows();
         rows.push(("Database.DbCache.CurrentEntries", self.cache.open() as u64));
         rows.push(("Database.DbCache.MaxEntries", self.options.open_databases_max as u64));
+        let pending = self.pending.load(Ordering::Relaxed) as u64;
+        rows.push(("Database.Recovery.Pending", pending));
         rows.push(("Database.Count", self.databases.read().len() as u64));
         rows
     }

@@ -1,9 +1,12 @@
 //! Tests of the store as a whole.
 
 mod fixture;
+mod fixup;
 mod flips;
 mod folders;
+mod lazy;
 mod life;
+mod maintenance;
 mod model;
 mod power;
 mod recovery;
@@ -13,12 +16,15 @@ mod writes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use note::{Item, ItemFlags, ItemValue, Note, NoteClass, Piece, Recipe, Ticket, TimeDate, Unid};
 use tempfile::TempDir;
 use txlog::ManualClock;
 
-use crate::{Database, NewDatabase, PreparedNote, Recovery, Store, StoreError, StoreOptions};
+use crate::{
+    Database, NewDatabase, PreparedNote, Recovery, Replayed, Store, StoreError, StoreOptions,
+};
 
 /// A store in a directory of its own, with a clock that stands still.
 pub(crate) struct Bench {
@@ -73,8 +79,47 @@ pub(crate) struct Closed {
     pub options: StoreOptions,
 }
 
+/// What a start and the replay that follows it found and did.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub databases: usize,
+    pub sections_replayed: u64,
+    pub databases_replayed: usize,
+    pub recreated: Vec<String>,
+    pub moved: Vec<(String, String)>,
+    pub adopted: Vec<String>,
+    pub fenced: Vec<(String, String)>,
+    pub damage: Vec<String>,
+}
+
+impl Found {
+    fn new(recovery: Recovery, replayed: Replayed) -> Found {
+        let Recovery { databases, moved, adopted, mut fenced, damage, .. } = recovery;
+        fenced.extend(replayed.fenced);
+        Found {
+            databases,
+            sections_replayed: replayed.sections,
+            databases_replayed: replayed.databases,
+            recreated: replayed.recreated,
+            moved,
+            adopted,
+            fenced,
+            damage,
+        }
+    }
+}
+
 impl Closed {
-    pub fn open(self) -> (Bench, Recovery) {
+    /// Opens the store and replays everything.
+    pub fn open(self) -> (Bench, Found) {
+        let (bench, recovery) = self.open_lazily();
+        let replayed = bench.store.replay_pending(Duration::MAX).unwrap();
+        assert_eq!((replayed.left, bench.store.pending()), (0, 0));
+        (bench, Found::new(recovery, replayed))
+    }
+
+    /// Opens the store; databases are replayed when they are used.
+    pub fn open_lazily(self) -> (Bench, Recovery) {
         let (store, recovery) = Store::open(self.options.clone()).unwrap();
         let Closed { dir, clock, options } = self;
         (Bench { dir, clock, options, store }, recovery)

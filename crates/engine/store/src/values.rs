@@ -244,20 +244,73 @@ pub struct Recovery {
     pub databases: usize,
     /// Log records looked at.
     pub records_scanned: u64,
-    /// Sections of change records applied to databases.
-    pub sections_replayed: u64,
-    /// Databases that were replayed.
-    pub databases_replayed: usize,
-    /// Databases made again because their creation had not reached the disk.
-    pub recreated: Vec<String>,
+    /// Databases that are to be replayed, see [`crate::Store::replay_pending`].
+    pub databases_pending: usize,
+    /// Log records, counted once for each database, that may have to be replayed.
+    pub records_pending: u64,
     /// Files found under another path than registered: (old path, new path).
     pub moved: Vec<(String, String)>,
     /// Foreign files and copies that got a new instance id.
     pub adopted: Vec<String>,
-    /// Fenced databases with the reason.
+    /// Databases found to be fenced at once, with the reason.
     pub fenced: Vec<(String, String)>,
     /// Bytes of unfinished groups at the end of the log.
     pub discarded_bytes: u64,
     /// Damaged ranges that the log reported, in words.
     pub damage: Vec<String>,
+}
+
+/// What a step of replaying did, see [`crate::Store::replay_pending`].
+#[derive(Debug, Clone, Default)]
+pub struct Replayed {
+    /// Databases that are up to date now and were not before.
+    pub databases: usize,
+    /// Sections of change records applied to them.
+    pub sections: u64,
+    /// Databases made again because their creation had not reached the disk.
+    pub recreated: Vec<String>,
+    /// Databases that were fenced, with the reason.
+    pub fenced: Vec<(String, String)>,
+    /// Databases that are still to be looked at.
+    pub left: usize,
+}
+
+/// What compacting a database gave, see [`crate::Store::compact`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compacted {
+    /// Path of the database.
+    pub path: String,
+    /// Bytes of its file and -wal before.
+    pub bytes_before: u64,
+    /// Bytes of its file afterwards.
+    pub bytes_after: u64,
+}
+
+/// What rebuilding found, see [`crate::Store::updall`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Updated {
+    /// Path of the database.
+    pub path: String,
+    /// Rows whose counters or copies were wrong.
+    pub mended: u64,
+}
+
+/// What checking a database found and did, see [`crate::Store::fixup`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fixed {
+    /// Path of the database.
+    pub path: String,
+    /// What was found, in words; nothing: the database is sound.
+    pub found: Vec<String>,
+    /// Rows whose counters or copies were mended in place.
+    pub mended: u64,
+    /// Notes that were saved into a new file.
+    pub notes: u64,
+    /// What is not in the new file: notes, entries of folders, results of changes that the log
+    /// held and that did not fit any more.
+    pub lost: (u64, u64, u64),
+    /// The new DBIID, when a new file was made.
+    pub dbiid: Option<Dbiid>,
+    /// Path of the damaged file that was replaced.
+    pub aside: Option<String>,
 }

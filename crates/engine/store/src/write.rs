@@ -1,6 +1,7 @@
 //! The course of a write: locks, savepoints, one record, or nothing.
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering;
 
 use note::{Dbiid, ObjectHash, TimeDate};
 use objects::TicketDelta;
@@ -329,6 +330,7 @@ impl<'a> Part<'a> {
         let saved = self.saved.take();
         self.ops.clear();
         self.state.records.push(lsn);
+        self.database.0.unsaved.store(self.state.records.len(), Ordering::Relaxed);
         self.state.applied = end;
         let Some(handle) = self.state.handle.as_mut() else { return };
         handle.facts.applied_lsn = end;

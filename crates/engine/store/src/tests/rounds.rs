@@ -72,6 +72,56 @@ fn ticks_keep_the_log_short() {
     assert_eq!(text_of(&bench.store, &ada, 299).unwrap(), noise(299, 8_000));
 }
 
+/// A figure of the store.
+fn figure(store: &Store, name: &str) -> u64 {
+    store.statistics().into_iter().find(|(row, _)| *row == name).unwrap().1
+}
+
+#[test]
+fn rounds_trickle_and_keep_the_redo_within_its_bound() {
+    // (redo bound, most space of the log): the bound is half of that space at most.
+    let cases =
+        [(2 << 20, 16 << 20), (4 << 20, 2 << 20), (1 << 20, 16 << 20), (512 << 10, 16 << 20)];
+    for (redo, log) in cases {
+        let bench = Bench::with(|options| {
+            (options.redo_bytes_max, options.log.bytes_max) = (redo, log);
+        });
+        let store = &bench.store;
+        let paths: Vec<String> = (0..100).map(|number| format!("d{number}.nsf")).collect();
+        let databases: Vec<Database> = paths.iter().map(|path| create(store, path)).collect();
+        store.checkpoint_round().unwrap();
+        let bound = redo.min(log / 2);
+        let (mut rounds, mut commits_max) = (0, 0);
+        for number in 0..3 * bound / 2_000 {
+            put(store, &databases[number as usize * 7 % 100], number, &noise(number, 2_000));
+            if number % 4 != 0 {
+                continue;
+            }
+            let before = ["Rounds", "Commits"]
+                .map(|name| figure(store, &format!("Database.Checkpoint.{name}")));
+            let oldest = databases
+                .iter()
+                .filter_map(|one| Some((one.0.needed()?, one)))
+                .min_by_key(|one| one.0);
+            store.tick().unwrap();
+            let [done, commits] = ["Rounds", "Commits"]
+                .map(|name| figure(store, &format!("Database.Checkpoint.{name}")));
+            rounds += done - before[0];
+            commits_max = commits_max.max(commits - before[1]);
+            if commits > before[1] {
+                let (needed, first) = oldest.unwrap();
+                assert!(first.0.needed().is_none_or(|now| now > needed), "the oldest goes first");
+            }
+            let needed = databases.iter().filter_map(|one| one.0.needed()).min();
+            let end = store.log().appended();
+            let lag = store.lag(needed.unwrap_or(end), end);
+            assert!(lag <= bound, "{lag} bytes of log are to be replayed, {bound} allowed");
+        }
+        assert!(rounds > 3, "{rounds} rounds");
+        assert!(commits_max <= 16, "{commits_max} databases in a round");
+    }
+}
+
 #[test]
 fn segments_with_live_objects_are_adopted_and_the_objects_stay_readable() {
     let bench = Bench::new();

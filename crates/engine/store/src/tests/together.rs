@@ -44,7 +44,7 @@ fn writers_readers_and_rounds_work_together() {
     assert_eq!(total, 4 * 100 * 2);
 }
 
-fn bench_of(bench: Bench) -> (Bench, Recovery) {
+fn bench_of(bench: Bench) -> (Bench, Found) {
     bench.crash().open()
 }
 
