@@ -10,6 +10,8 @@ use crate::session::Session;
 const FREE_BYTES: u64 = 64 * 1024;
 /// Literals of one command at most.
 const LITERALS_MAX: usize = 1_000;
+/// Lines and small literals of one command together, in longest lines.
+const LINES_MAX: usize = 4;
 
 /// What came.
 pub(crate) enum Input {
@@ -25,6 +27,15 @@ pub(crate) struct Line {
     pub bytes: Vec<u8>,
     /// What large literals hold of the budget.
     pub taken: Vec<Taken>,
+}
+
+impl Line {
+    /// Whether many small pieces have become more than one command needs. What was taken out of
+    /// the budget is bounded there.
+    fn is_too_long(&self, more: u64, max: usize) -> bool {
+        let budgeted: u64 = self.taken.iter().map(Taken::bytes).sum();
+        (self.bytes.len() as u64 + more).saturating_sub(budgeted) > (LINES_MAX * max) as u64
+    }
 }
 
 /// A literal that a line announces at its end.
@@ -72,13 +83,16 @@ impl Session {
         for _ in 0..LITERALS_MAX {
             let Some(part) = text else { return Ok(Input::Refused) };
             line.bytes.extend_from_slice(&part);
+            if line.is_too_long(0, max) {
+                break;
+            }
             let Some(literal) = announced(&part) else { return Ok(Input::Command(line)) };
             if !self.literal(&mut line, literal, max).await? {
                 return Ok(Input::Refused);
             }
             text = self.read_text(max).await?;
         }
-        Err(Fault::End(End::Bye("Too many literals")))
+        Err(too_long())
     }
 
     /// One line of a command; `None` when it was too long, which was answered.
@@ -122,6 +136,8 @@ impl Session {
                 }
                 None => return self.refuse(&line.bytes, literal, ("NO", "UNAVAILABLE")),
             }
+        } else if line.is_too_long(literal.bytes, max) {
+            return Err(too_long());
         }
         if literal.waits {
             self.out.bytes.extend_from_slice(b"+ Ready\r\n");
@@ -130,7 +146,13 @@ impl Session {
         line.bytes.extend_from_slice(b"\r\n");
         let wait = self.wait().min(self.settings().write_wait);
         let count = literal.bytes as usize;
-        self.wire.read_exact(count, &mut line.bytes, wait).await?;
+        // Who has not signed in may not let it drip.
+        let guest = self.user.is_none();
+        let read = self.wire.read_exact(count, &mut line.bytes, wait);
+        match guest {
+            true => tokio::time::timeout(wait, read).await.map_err(|_| WireError::Timeout)??,
+            false => read.await?,
+        }
         Ok(true)
     }
 
@@ -149,6 +171,11 @@ impl Session {
             false => Err(Fault::End(End::Bye("A literal is too large to be skipped"))),
         }
     }
+}
+
+/// Lines and literals of a command add up to too much.
+fn too_long() -> Fault {
+    Fault::End(End::Bye("The command is too long"))
 }
 
 /// The server stops.

@@ -1,21 +1,36 @@
-//! Who is connected, for `show users` and `drop USER`.
+//! Who is connected, for `show users` and `drop USER`, and whose password is being checked.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
-use tokio::sync::Notify;
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+
+/// Longest wait for the turn to have a password checked.
+const TURN_WAIT: Duration = Duration::from_secs(30);
 
 /// All sessions of the server. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Registry(Arc<Seats>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seats {
     next: AtomicU64,
     seats: Mutex<HashMap<u64, Arc<Place>>>,
+    turns: Semaphore,
+}
+
+impl Default for Seats {
+    fn default() -> Seats {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Seats {
+            next: AtomicU64::default(),
+            seats: Mutex::default(),
+            turns: Semaphore::new(processors),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -59,6 +74,14 @@ impl Registry {
         });
         self.0.seats.lock().insert(id, place.clone());
         Seat { registry: self.clone(), id, place }
+    }
+
+    /// Waits for the turn to have a password checked. A check takes a processor for a while, so
+    /// that as many run at once as there are processors; a flood of them waits here and not in the
+    /// worker pool, where the work of everybody else would stand behind it. `None` when it took
+    /// too long.
+    pub async fn sign_in_turn(&self) -> Option<SemaphorePermit<'_>> {
+        tokio::time::timeout(TURN_WAIT, self.0.turns.acquire()).await.ok()?.ok()
     }
 
     /// All sessions, oldest first.
@@ -142,6 +165,20 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_flood_of_sign_ins_waits_for_its_turn() {
+        let registry = Registry::default();
+        let processors = registry.0.turns.available_permits();
+        let mut turns = Vec::new();
+        for _ in 0..processors {
+            turns.push(registry.sign_in_turn().await.unwrap());
+        }
+        let none = tokio::time::timeout(Duration::ZERO, registry.sign_in_turn()).await;
+        assert!(none.is_err());
+        turns.pop();
+        assert!(registry.sign_in_turn().await.is_some());
+    }
 
     #[tokio::test]
     async fn users_are_listed_and_dropped_by_name() {

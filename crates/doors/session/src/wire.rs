@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::net::TcpStream;
@@ -102,6 +102,11 @@ impl Wire {
         self.peer
     }
 
+    /// The client's address as text.
+    pub fn shown_peer(&self) -> String {
+        self.peer.map_or_else(|| String::from("local"), |peer| peer.to_string())
+    }
+
     /// Whether the client is on this machine.
     pub fn is_loopback(&self) -> bool {
         self.peer.is_none_or(|peer| peer.ip().to_canonical().is_loopback())
@@ -175,7 +180,7 @@ impl Wire {
     }
 
     /// Reads one line into `line` (cleared first), without its LF or CRLF; `true` when it ended
-    /// with CRLF. Cancel-safe.
+    /// with CRLF. The whole line has to come within `wait`, however it drips. Cancel-safe.
     ///
     /// # Errors
     /// [`WireError::TooLong`] when more than `max` bytes come before the LF; the line is skipped.
@@ -187,6 +192,7 @@ impl Wire {
     ) -> Result<bool, WireError> {
         line.clear();
         let mut searched = 0;
+        let mut until = None;
         loop {
             let buffered = self.buffered();
             if let Some(at) = buffered[searched..].iter().position(|byte| *byte == b'\n') {
@@ -202,15 +208,23 @@ impl Wire {
                 return if too_long { Err(WireError::TooLong { max }) } else { Ok(crlf) };
             }
             searched = buffered.len();
+            let until = *until.get_or_insert_with(|| Instant::now() + wait);
             if searched > max + 1 {
-                self.skip_line(wait).await?;
+                self.skip_line(until).await?;
                 return Err(WireError::TooLong { max });
             }
-            self.fill(wait).await?;
+            self.fill_until(until).await?;
         }
     }
 
-    async fn skip_line(&mut self, wait: Duration) -> Result<(), WireError> {
+    async fn fill_until(&mut self, until: Instant) -> Result<usize, WireError> {
+        match until.checked_duration_since(Instant::now()) {
+            Some(wait) => self.fill(wait).await,
+            None => Err(WireError::Timeout),
+        }
+    }
+
+    async fn skip_line(&mut self, until: Instant) -> Result<(), WireError> {
         let mut skipped = 0;
         while skipped <= SKIP_BYTES_MAX {
             if let Some(at) = self.buffered().iter().position(|byte| *byte == b'\n') {
@@ -219,7 +233,7 @@ impl Wire {
             }
             skipped += self.buffered().len();
             self.forget();
-            self.fill(wait).await?;
+            self.fill_until(until).await?;
         }
         Err(WireError::Closed)
     }

@@ -91,10 +91,8 @@ impl Door {
         stopping: Stopping,
     ) {
         let stats = self.parts.stats.clone();
-        let active = stats.sessions_active.fetch_add(1, Ordering::Relaxed) + 1;
-        stats.sessions_peak.fetch_max(active, Ordering::Relaxed);
-        Stats::add(&stats.sessions_total, 1);
-        if active > self.parts.settings.connections_max {
+        let counted = Counted::new(stats.clone());
+        if counted.active > self.parts.settings.connections_max {
             Stats::add(&stats.sessions_refused, 1);
             let mut line = Vec::new();
             reply::TOO_BUSY.print(&mut line);
@@ -103,11 +101,32 @@ impl Door {
         } else {
             Session::new(self, wire, listener).run(stopping).await;
         }
-        stats.sessions_active.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn note_bad_handshake(&self, error: &WireError) {
         Stats::add(&self.parts.stats.handshakes_bad, 1);
-        tracing::info!(%error, "a TLS handshake failed");
+        tracing::debug!(%error, "a TLS handshake failed");
+    }
+}
+
+/// Counts a connection as open while it lives, however it ends.
+struct Counted {
+    stats: Arc<Stats>,
+    /// Connections open at its beginning, this one among them.
+    active: u64,
+}
+
+impl Counted {
+    fn new(stats: Arc<Stats>) -> Counted {
+        Stats::add(&stats.sessions_total, 1);
+        let active = stats.sessions_active.fetch_add(1, Ordering::Relaxed) + 1;
+        stats.sessions_peak.fetch_max(active, Ordering::Relaxed);
+        Counted { stats, active }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.stats.sessions_active.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -32,6 +32,11 @@ impl Reply {
         self.code >= 400
     }
 
+    /// Whether the command was refused for good (5xx).
+    pub fn is_final(&self) -> bool {
+        self.code >= 500
+    }
+
     /// Appends the reply as one line.
     pub fn print(&self, out: &mut Vec<u8>) {
         let space = if self.status.is_empty() { "" } else { " " };

@@ -67,7 +67,8 @@ pub struct Session {
     pub out: Vec<u8>,
     pub login_failures: u32,
     pub messages: u32,
-    faults: u32,
+    /// Refused commands since a message was accepted.
+    pub faults: u32,
 }
 
 impl Session {
@@ -195,9 +196,12 @@ impl Session {
         }
     }
 
-    /// Counts refusals; the reply with which the connection ends when there were too many.
+    /// Counts refusals; the reply with which the connection ends when there were too many. What
+    /// is the server's trouble (4xx) is not the client's fault, and somebody who signed in may
+    /// have a long list of dead addresses.
     fn count_fault(&mut self, reply: &Reply) -> Option<Reply> {
-        if !reply.is_refusal() {
+        let known = self.person.is_some() && *reply == reply::UNKNOWN_USER;
+        if known || !reply.is_final() {
             return None;
         }
         self.faults += 1;

@@ -2,6 +2,7 @@
 
 use crate::session::Session;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Return-Path and Received, ready to be followed by the message.
 pub fn trace_header(session: &Session, sequence: u32) -> String {
@@ -48,6 +49,16 @@ pub fn missing_lines(session: &Session, message: &[u8]) -> String {
         let _ = write!(text, "Message-ID: <{unid}@{host}>\r\n");
     }
     text
+}
+
+/// Where the header lines stand that name recipients whom nobody else is to know.
+pub fn secret_lines(message: &[u8]) -> Vec<Range<usize>> {
+    let secret =
+        |name: &[u8]| name.eq_ignore_ascii_case(b"Bcc") || name.eq_ignore_ascii_case(b"Resent-Bcc");
+    message::headers(message)
+        .filter(|(name, _, _)| secret(name))
+        .map(|(_, _, whole)| whole)
+        .collect()
 }
 
 /// What a client may say of itself in a header line: no controls, no parentheses, bounded.

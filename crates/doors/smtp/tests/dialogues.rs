@@ -92,11 +92,49 @@ async fn submission() {
     let messages = text(&house.messages_of("bob"));
     assert!(messages[0].contains("\r\nDate: ") && messages[0].contains("\r\nMessage-ID: <"));
     assert!(messages[0].contains("with ESMTPA id"), "{messages:?}");
+    let kept = "From: alice@example.test\r\nSubject: no date, no id\r\n\r\ntext\r\n";
+    assert!(messages[0].ends_with(kept), "{messages:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn faults() {
     run("faults", Listener::Relay, |settings| settings.faults_max = 5).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_recipients_do_not_cost_the_message() {
+    let house = House::new(|settings| (settings.recipients_max, settings.faults_max) = (2, 5));
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    for command in ["EHLO a.test", "MAIL FROM:<a@far.test>", "RCPT TO:<bob@example.test>"] {
+        assert!(client.ask(command).await.contains("250"), "{command}");
+    }
+    assert!(client.ask("RCPT TO:<alice@example.test>").await.starts_with("250"));
+    for _ in 0..10 {
+        assert!(client.ask("RCPT TO:<bob@example.test>").await.starts_with("452"));
+    }
+    assert!(client.ask("DATA").await.starts_with("354"));
+    client.send(b"A: b\r\n\r\none\r\n.\r\n").await;
+    assert!(client.reply().await.starts_with("250"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accepted_message_clears_the_faults_before_it() {
+    let house = House::new(|settings| settings.faults_max = 5);
+    let mut client = house.connect(Listener::Relay);
+    client.reply().await;
+    client.ask("EHLO a.test").await;
+    for _ in 0..3 {
+        client.ask("MAIL FROM:<a@far.test>").await;
+        for _ in 0..4 {
+            let reply = client.ask("RCPT TO:<nobody@example.test>").await;
+            assert!(reply.starts_with("550"), "{reply}");
+        }
+        client.ask("RCPT TO:<bob@example.test>").await;
+        client.ask("DATA").await;
+        client.send(b"A: b\r\n\r\none\r\n.\r\n").await;
+        assert!(client.reply().await.starts_with("250"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

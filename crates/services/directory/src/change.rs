@@ -41,9 +41,10 @@ impl Directory {
 
     fn add(&self, people: Vec<NewPerson>) -> Result<Vec<Unid>, DirectoryError> {
         let _one = self.begin()?;
+        let explicit: Vec<bool> = people.iter().map(|new| new.mail_file.is_some()).collect();
         let drafts = self.drafts(people)?;
-        for (items, _) in &drafts {
-            self.make_mail_file(&items.person)?;
+        for ((items, _), explicit) in drafts.iter().zip(explicit) {
+            self.make_mail_file(&items.person, explicit)?;
         }
         let mut changes = Changes::default();
         let mut unids = Vec::with_capacity(drafts.len());
@@ -75,12 +76,21 @@ impl Directory {
         Ok(drafts)
     }
 
-    fn make_mail_file(&self, person: &Person) -> Result<(), DirectoryError> {
+    /// Makes the mail file unless it exists. One that was left behind by somebody else is not
+    /// handed to a new person who happens to get the same short name; `explicit`: it was asked for
+    /// by its path.
+    fn make_mail_file(&self, person: &Person, explicit: bool) -> Result<(), DirectoryError> {
         let path = &person.mail_file;
+        let title = document::common(&person.full_name);
         let made = match self.store.database(path) {
             Err(StoreError::NotFound { .. }) => {
-                let title = document::common(&person.full_name);
                 mailfile::create(&self.store, path, &title).map(|_| ())
+            }
+            Ok(left) if !explicit && left.title() != title => {
+                let owner = left.title();
+                return validate::refused(format!(
+                    "{path} holds the mail of {owner:?}; give another short name"
+                ));
             }
             opened => opened.map(|_| ()),
         };

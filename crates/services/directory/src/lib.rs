@@ -200,10 +200,32 @@ impl Directory {
                 Err(error) => return Err(error.into()),
             }
         }
-        // What changed while the hash was computed counts.
+        self.unchanged(&version)
+    }
+
+    /// Whom a password belongs to that was right not long ago: no hash is computed. `None`: ask
+    /// [`Directory::sign_in`].
+    ///
+    /// # Errors
+    /// The directory is in trouble.
+    pub fn remembered(
+        &self,
+        name: &str,
+        password: &[u8],
+    ) -> Result<Option<Person>, DirectoryError> {
+        match self.credential(name)? {
+            Some((version, _)) if self.remembered.knows(&version, password, self.store.now()) => {
+                self.unchanged(&version)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The person, unless something changed while the password was looked at.
+    fn unchanged(&self, version: &OriginatorId) -> Result<Option<Person>, DirectoryError> {
         let index = self.index()?;
         Ok(match index.get(&version.unid).map(|entry| &**entry) {
-            Some(Entry::Person(found)) if found.version == version => Some(index.person(found)),
+            Some(Entry::Person(found)) if found.version == *version => Some(index.person(found)),
             _ => None,
         })
     }

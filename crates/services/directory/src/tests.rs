@@ -65,6 +65,21 @@ fn a_person_is_registered_with_a_mail_file() {
 }
 
 #[test]
+fn nobody_gets_the_mail_that_somebody_else_left_behind() {
+    let place = place();
+    let directory = &place.directory;
+    directory.add_person(person("Ada Lovelace", "al")).unwrap();
+    directory.remove_person("al").unwrap();
+    let reason = refusal(directory.add_person(person("Alan Turing", "al")));
+    assert!(reason.contains("mail/al.nsf holds the mail of \"Ada Lovelace\""), "{reason}");
+    assert!(directory.add_person(person("Ada Lovelace", "al")).is_ok());
+    directory.remove_person("al").unwrap();
+    let path = Some("mail/al.nsf".to_owned());
+    let asked_for = NewPerson { mail_file: path, ..person("Alan Turing", "at") };
+    assert_eq!(directory.add_person(asked_for).unwrap().mail_file, "mail/al.nsf");
+}
+
+#[test]
 fn everything_is_there_after_a_restart() {
     let Place { directory, store, dir } = place();
     directory.add_person(with_password("Ada Lovelace", "ada", "secret")).unwrap();
@@ -136,6 +151,22 @@ fn a_changed_password_or_person_counts_at_once() {
     directory.remove_person("ada").unwrap();
     assert_eq!(directory.sign_in("ada", b"new").unwrap(), None);
     assert!(place.store.database("mail/ada.nsf").is_ok(), "the mail file stays");
+}
+
+#[test]
+fn a_password_is_remembered_for_this_revision_alone() {
+    let place = place();
+    let directory = &place.directory;
+    directory.add_person(with_password("Ada Lovelace", "ada", "secret")).unwrap();
+    assert_eq!(directory.remembered("ada", b"secret").unwrap(), None);
+    let ada = directory.sign_in("ada", b"secret").unwrap();
+    let before = hashes(directory);
+    assert_eq!(directory.remembered("Ada Lovelace", b"secret").unwrap(), ada);
+    assert_eq!(directory.remembered("ada", b"wrong").unwrap(), None);
+    assert_eq!(directory.remembered("ghost", b"secret").unwrap(), None);
+    assert_eq!(hashes(directory), before);
+    directory.set_password("ada", NewPassword::Plain(b"new".to_vec())).unwrap();
+    assert_eq!(directory.remembered("ada", b"secret").unwrap(), None);
 }
 
 #[test]

@@ -40,6 +40,11 @@ pub(crate) fn full_name(name: &str, server: &str) -> Result<String, DirectoryErr
 
 pub(crate) fn short_name(name: &str) -> Result<String, DirectoryError> {
     let name = name.trim();
+    if !name.is_ascii() {
+        return refused(format!(
+            "{name:?} is not a short name: mail addresses are made of ASCII characters here"
+        ));
+    }
     if is_dot_string(name) && name.len() <= SHORT_NAME_BYTES_MAX && !name.contains(['/', '=']) {
         return Ok(name.to_owned());
     }

@@ -52,6 +52,35 @@ impl Boxed {
     }
 }
 
+/// Opens as many mail.box databases as are wanted, and those of an earlier, larger setting, which
+/// still hold mail. The mail in one that is fenced waits for its repair; another takes its place.
+fn open_mailboxes(
+    store: &Store,
+    wanted: usize,
+    board: &Arc<Board>,
+) -> Result<Vec<MailBox>, StoreError> {
+    let missing = |path: &str| matches!(store.database(path), Err(StoreError::NotFound { .. }));
+    let mut mailboxes = Vec::new();
+    let mut last_error = None;
+    for path in (0..MAILBOXES_MAX).map(mailbox::path) {
+        if mailboxes.len() >= wanted && missing(&path) {
+            continue;
+        }
+        match MailBox::open(store, mailboxes.len(), path, board) {
+            Ok(mailbox) => mailboxes.push(mailbox),
+            Err(error @ StoreError::Fenced { .. }) => {
+                tracing::error!(%error, "the mail in this mail.box is not delivered");
+                last_error = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match last_error {
+        Some(error) if mailboxes.is_empty() => Err(error),
+        _ => Ok(mailboxes),
+    }
+}
+
 impl Desk {
     /// Opens (or makes) the mail.box databases and takes up what waits.
     pub(crate) fn open(
@@ -62,15 +91,7 @@ impl Desk {
     ) -> Result<Desk, RouterError> {
         let board = Arc::new(Board::default());
         let wanted = options.mailboxes.clamp(1, MAILBOXES_MAX);
-        // Databases of an earlier, larger setting still hold mail.
-        let missing = |path: &str| matches!(store.database(path), Err(StoreError::NotFound { .. }));
-        let paths = (0..MAILBOXES_MAX).map(|number| (number, mailbox::path(number)));
-        let paths = paths.filter(|(number, path)| *number < wanted || !missing(path));
-        let mailboxes: Result<Vec<_>, _> = paths
-            .enumerate()
-            .map(|(at, (_, path))| MailBox::open(&store, at, path, &board))
-            .collect();
-        let mailboxes = mailboxes?;
+        let mailboxes = open_mailboxes(&store, wanted, &board)?;
         let counters = Counters::default();
         let desk = Desk { store, directory, options, mailboxes, board, counters, fault };
         desk.scan();
@@ -131,12 +152,14 @@ impl Desk {
         }
     }
 
-    /// The mail.box with the fewest writes going on; of equals the least used.
+    /// The mail.box with the fewest writes going on; of equals the least used. One that is fenced
+    /// is taken only when all are.
     fn least_busy(&self) -> usize {
         let wanted = self.options.mailboxes.clamp(1, MAILBOXES_MAX);
-        let boxes = self.mailboxes.iter().take(wanted);
-        let loads = boxes.map(|mailbox| (mailbox.load(), mailbox.counts().0));
-        loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number)
+        let boxes = self.mailboxes.iter().take(wanted).enumerate();
+        let served = boxes.filter(|(_, mailbox)| mailbox.database.fenced().is_none());
+        let loads = served.map(|(number, mailbox)| (mailbox.load(), mailbox.counts().0, number));
+        loads.min().map_or(0, |(_, _, number)| number)
     }
 
     /// The note of a message in a mail.box.
@@ -224,7 +247,8 @@ impl Desk {
     /// Everything in the mail.box databases, oldest first.
     pub(crate) fn messages(&self, limit: usize) -> Result<Vec<QueuedMessage>, RouterError> {
         let mut found = Vec::new();
-        for mailbox in &self.mailboxes {
+        let served = self.mailboxes.iter().filter(|mailbox| mailbox.database.fenced().is_none());
+        for mailbox in served {
             let mut after = NoteId(0);
             loop {
                 let read = self.store.read(&mailbox.database, |reader| {

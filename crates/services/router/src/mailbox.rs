@@ -73,6 +73,8 @@ impl MailBox {
             }
             opened => opened?,
         };
+        // A fence is found when the file is opened.
+        store.read(&database, |_| Ok(()))?;
         let seen = Mutex::new(Seen { change_seq: 0, dirty: true });
         let feed = Arc::new(Feed { board: board.clone(), seen });
         let told = feed.clone();

@@ -44,6 +44,7 @@ pub(crate) enum Failure {
     Syntax,
     Loop,
     Hops,
+    Empty,
     TooMany,
     Expired,
 }
@@ -57,6 +58,7 @@ impl Failure {
             Failure::OtherDomain => "5.7.1",
             Failure::Syntax => "5.1.3",
             Failure::Loop | Failure::Hops => "5.4.6",
+            Failure::Empty => "5.2.4",
             Failure::TooMany => "5.5.3",
             Failure::Expired => "4.4.7",
         }
@@ -71,6 +73,7 @@ impl Failure {
             Failure::Syntax => "The address is malformed.",
             Failure::Loop => "Forwarding goes round in a circle.",
             Failure::Hops => "The message has passed through too many servers.",
+            Failure::Empty => "The group has no members.",
             Failure::TooMany => "The group has too many members.",
             Failure::Expired => "The message could not be delivered for too long.",
         }
@@ -155,6 +158,10 @@ impl Expansion<'_> {
             Ok(Resolved::MailFile { path, .. }) => self.deliver(recipient, kept, path),
             Ok(Resolved::Group(_)) if chain.len() >= DEPTH_MAX => {
                 self.fail(recipient, kept, Failure::Loop);
+            }
+            // A message to nobody would vanish without a word.
+            Ok(Resolved::Group(group)) if group.members.is_empty() && chain.is_empty() => {
+                self.fail(recipient, kept, Failure::Empty);
             }
             Ok(Resolved::Group(group)) => {
                 if self.seen.groups.insert(group.unid) {

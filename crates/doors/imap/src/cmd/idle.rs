@@ -41,7 +41,7 @@ impl Command for Idle {
                 Event::Line(Err(WireError::TooLong { .. })) => {}
                 Event::Line(read) => {
                     read?;
-                    if line.eq_ignore_ascii_case(b"DONE") {
+                    if line.trim_ascii().eq_ignore_ascii_case(b"DONE") {
                         break;
                     }
                 }

@@ -7,6 +7,7 @@ use crate::grammar::{Cursor, Parse};
 use crate::reply::{Done, Fault};
 use crate::session::Session;
 use crate::stats::Stats;
+use directory::DirectoryError;
 use session::Weight;
 
 pub(crate) struct Login {
@@ -58,28 +59,42 @@ pub(super) async fn sign_in(
 ) -> Result<(), Fault> {
     let (directory, files) = (session.door.parts.directory.clone(), session.door.files.clone());
     let shown = name.clone();
+    let registry = session.door.parts.registry.clone();
+    // A password that was right not long ago needs no turn.
+    let known = directory.remembered(&name, &password)?;
+    let turn = match known {
+        Some(_) => None,
+        None => Some(registry.sign_in_turn().await.ok_or(DirectoryError::Busy)?),
+    };
     let work = move || -> Result<_, Fault> {
-        let Some(person) = directory.sign_in(&name, &password)? else { return Ok(None) };
+        let person = match known {
+            Some(person) => Some(person),
+            None => directory.sign_in(&name, &password)?,
+        };
+        let Some(person) = person else { return Ok(None) };
         if person.mail_file.is_empty() {
             return Err(Fault::no("UNAVAILABLE", "There is no mail file"));
         }
         let file = files.open(&person.mail_file)?;
         Ok(Some((person, file)))
     };
-    let Some((person, file)) = session.run_work(Weight::Heavy, work).await?? else {
+    let found = session.run_work(Weight::Heavy, work).await??;
+    // The punishment of a failure is waited for without the turn.
+    drop(turn);
+    let Some((person, file)) = found else {
         return Err(failed(session, &shown).await);
     };
     Stats::add(&session.stats().logins, 1);
     session.seat.set_user(&person.full_name);
     session.seat.set_state("signed in");
-    tracing::info!(user = %person.full_name, peer = ?session.wire.peer(), "signed in");
+    tracing::info!(user = %person.full_name, peer = session.wire.shown_peer(), "signed in");
     session.user = Some(Box::new(file));
     Ok(())
 }
 
 async fn failed(session: &mut Session, name: &str) -> Fault {
     Stats::add(&session.stats().logins_failed, 1);
-    tracing::info!(user = ?name, peer = ?session.wire.peer(), "a sign-in failed");
+    tracing::info!(user = ?name, peer = session.wire.shown_peer(), "a sign-in failed");
     let wait = session.settings().login_failure_wait;
     let wait = wait.saturating_mul(1 << session.failures.min(10)).min(Duration::from_secs(10));
     session.failures += 1;

@@ -102,7 +102,8 @@ impl Parser<'_, '_> {
     }
 
     fn with_argument(&mut self, word: &str, depth: u32) -> Parse<SearchKey> {
-        self.args.space()?;
+        const ALONE: &str = "an unknown search key, or one whose argument is missing";
+        self.args.space().map_err(|_| Bad(ALONE))?;
         let plain = |key: Key| Ok(SearchKey::Plain(key));
         match word {
             "NOT" => Ok(not(self.key(depth + 1)?)),

@@ -50,6 +50,19 @@ async fn broken_and_enormous_literals_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_small_literals_are_bounded_together() {
+    let server = Server::start();
+    let mut client = guest(&server).await;
+    client.send("x LOGIN").await;
+    for _ in 0..5 {
+        client.send(format!(" {{8000+}}\r\n{}", "y".repeat(8_000))).await;
+    }
+    client.send("\r\n").await;
+    assert!(client.line().await.starts_with("* BYE"));
+    client.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_oversized_message_is_refused_before_it_is_sent() {
     let settings = Settings { append_bytes_max: 100_000, ..Settings::default() };
     let server = Server::with(Choices { settings, budget: 99_000, ..Choices::default() });

@@ -65,3 +65,17 @@ async fn silence_and_slow_readers_end_in_a_timeout() {
     assert!(matches!(unread, Err(WireError::Timeout)));
     drop(far);
 }
+
+#[tokio::test]
+async fn a_line_that_drips_for_ever_is_given_up() {
+    let (mut client, server) = tokio::io::duplex(16);
+    let mut wire = Wire::memory(server);
+    let dripping = tokio::spawn(async move { while client.write_all(b"x").await.is_ok() {} });
+    let mut line = Vec::new();
+    for max in [8, usize::MAX - 1] {
+        let read = wire.read_line(&mut line, max, Duration::from_millis(20)).await;
+        assert!(matches!(read, Err(WireError::Timeout | WireError::Closed)), "{read:?}");
+    }
+    drop(wire);
+    dripping.await.unwrap();
+}

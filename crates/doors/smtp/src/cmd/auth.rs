@@ -1,14 +1,16 @@
 //! AUTH PLAIN and AUTH LOGIN (RFC 4954, RFC 4616).
 
 use crate::Stats;
+use crate::door::Door;
 use crate::reply::{self, Reply};
 use crate::session::{Session, Step};
-use ::session::{Weight, WireError};
+use ::session::{Broken, Weight, WireError};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::DecodePaddingMode;
 use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::GeneralPurposeConfig;
+use directory::{DirectoryError, Person};
 
 /// Base64 as clients write it: with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -109,13 +111,27 @@ async fn ask(session: &mut Session, challenge: &'static str) -> Result<Vec<u8>, 
     }
 }
 
-async fn act(session: &mut Session, credentials: Credentials) -> Step {
+/// Whom name and password belong to. One that was right not long ago needs no turn.
+async fn check(
+    session: &Session,
+    credentials: Credentials,
+) -> Result<Result<Option<Person>, DirectoryError>, Broken> {
     let Credentials { name, password } = credentials;
-    let asked = name.clone();
-    let checked = session
-        .run_work(Weight::Heavy, move |door| door.parts.directory.sign_in(&asked, &password))
-        .await;
-    match checked {
+    let directory = &session.door.parts.directory;
+    match directory.remembered(&name, &password) {
+        Ok(None) => {}
+        known => return Ok(known),
+    }
+    let Some(_turn) = session.door.parts.registry.sign_in_turn().await else {
+        return Ok(Err(DirectoryError::Busy));
+    };
+    let work = move |door: &Door| door.parts.directory.sign_in(&name, &password);
+    session.run_work(Weight::Heavy, work).await
+}
+
+async fn act(session: &mut Session, credentials: Credentials) -> Step {
+    let name = credentials.name.clone();
+    match check(session, credentials).await {
         Ok(Ok(Some(person))) => {
             Stats::add(&session.door.parts.stats.logins, 1);
             session.seat.set_user(&person.full_name);
@@ -123,8 +139,12 @@ async fn act(session: &mut Session, credentials: Credentials) -> Step {
             reply::SIGNED_IN.into()
         }
         Ok(Ok(None)) => {
-            tracing::info!(session = session.seat.id(), name, peer = ?session.wire.peer(),
-                "sign-in refused");
+            tracing::info!(
+                session = session.seat.id(),
+                name,
+                peer = session.wire.shown_peer(),
+                "sign-in refused"
+            );
             session.punish().await;
             if session.login_failures >= session.settings().login_failures_max {
                 return Step::Close(reply::WRONG_PASSWORD);

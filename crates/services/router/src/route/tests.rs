@@ -100,7 +100,7 @@ fn what_cannot_be_reached_is_told_once() {
         (&["smith"], &[("smith", Failure::Ambiguous)]),
         (&["a b@x.test"], &[("a b@x.test", Failure::Syntax)]),
         (&["ping@x.test"], &[("ping@x.test", Failure::Loop)]),
-        (&["empty"], &[]),
+        (&["empty"], &[("empty", Failure::Empty)]),
     ];
     for (recipients, expected) in cases {
         assert_eq!(failed(&route(&book(), &to(recipients), FIRST)), expected, "{recipients:?}");

@@ -30,6 +30,27 @@ fn restart(place: Place) -> Place {
 }
 
 #[test]
+fn a_fenced_mail_box_is_replaced_and_its_mail_left_alone() {
+    let place = place(&["ada"]);
+    let before: Vec<_> = (0..4).map(|_| send(&place, letter("", &["ada@demo.test"])).0).collect();
+    let Place { router, directory, store, dir } = place;
+    router.stop();
+    store.flush().unwrap();
+    store.close().unwrap();
+    drop((router, directory, store));
+    std::fs::write(dir.path().join("data/mail1.box"), [0x55; 16_384]).unwrap();
+    let (store, directory) = open(dir.path());
+    let router = Router::start(store.clone(), directory.clone(), options()).unwrap();
+    let place = Place { router, directory, store, dir };
+    let sent: Vec<_> = (0..4).map(|_| send(&place, letter("", &["ada@demo.test"])).0).collect();
+    assert_eq!(unids(&inbox(&place.store, "ada")), [before, sent].concat());
+    assert_eq!((left(&place), place.router.stats().mailboxes), (Vec::new(), 2));
+    let spoiled = place.store.database("mail1.box").map(|database| database.fenced().is_some());
+    assert!(spoiled.unwrap_or(true), "nobody made it anew");
+    place.store.database("mail2.box").unwrap();
+}
+
+#[test]
 fn an_unknown_recipient_is_reported_to_the_sender() {
     let place = place(&["ada", "bob"]);
     let mut deposit = letter("ada@demo.test", &["ghost@demo.test", "bob@demo.test"]);
