@@ -1,11 +1,14 @@
 //! The command line: every subcommand with its options and help.
 
+mod db;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use server::{Request, UserAdd, UserSet};
 
+use self::db::Db;
 use crate::ask::carry_out;
 use crate::place::Place;
 use crate::{Ending, console, password, reference, run, show};
@@ -241,35 +244,6 @@ enum Group {
 }
 
 #[derive(Debug, Subcommand)]
-enum Db {
-    /// All databases
-    List(Dir),
-    /// Make a database: DIR PATH
-    Create {
-        /// Data directory and path below data/
-        #[arg(value_name = "DIR|PATH")]
-        words: Vec<String>,
-        /// Title (default: the path)
-        #[arg(long)]
-        title: Option<String>,
-        /// Make it a mail file
-        #[arg(long)]
-        mail: bool,
-    },
-    /// Facts of a database, or of all: DIR [PATH]
-    Info(Words),
-    /// Notes of a database: DIR PATH
-    Cat {
-        /// Data directory and path below data/
-        #[arg(value_name = "DIR|PATH")]
-        words: Vec<String>,
-        /// One note with its items: UNID or note id
-        #[arg(long, value_name = "ID")]
-        note: Option<String>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 enum Objects {
     /// Totals
     Status(Dir),
@@ -369,6 +343,10 @@ impl AddUser {
             false => Some(password::get(self.password_stdin, &full_name)?),
         };
         let short_name = self.short_name.unwrap_or_else(|| server::short_name(&full_name));
+        if short_name.is_empty() {
+            let problem = format!("{full_name}: {}; give --short-name", server::NO_SHORT_NAME);
+            return Err(Ending::misuse(problem));
+        }
         let add = UserAdd {
             full_name,
             short_name,
@@ -418,29 +396,6 @@ impl Group {
     }
 }
 
-impl Db {
-    fn run(self, place: &Place, json: bool) -> Result<(), Ending> {
-        let (dir, request, columns) = match self {
-            Self::List(dir) => (place.split(dir.words, 0, 0)?.0, Request::DbList, show::DB),
-            Self::Create { words, title, mail } => {
-                let (dir, path) = one(place, words)?;
-                let title = title.unwrap_or_else(|| path.clone());
-                (dir, Request::DbCreate { path, title, mail }, show::DB)
-            }
-            Self::Info(words) => {
-                let (dir, words) = place.split(words.words, 0, 1)?;
-                (dir, Request::DbInfo { path: words.into_iter().next() }, show::DB_INFO)
-            }
-            Self::Cat { words, note } => {
-                let (dir, path) = one(place, words)?;
-                let columns = if note.is_some() { show::NOTE } else { show::NOTES };
-                (dir, Request::DbCat { path, note }, columns)
-            }
-        };
-        show::reply(carry_out(&dir, request)?, columns, json)
-    }
-}
-
 impl Objects {
     fn run(self, place: &Place, json: bool) -> Result<(), Ending> {
         let (dir, request) = match self {
@@ -478,6 +433,12 @@ mod tests {
             "group members DIR Everybody --add ada --remove ben",
             "db cat DIR mail/ada.nsf --note 17",
             "db info DIR mail/ada.nsf --json",
+            "db compact DIR mail list.ind names.nsf",
+            "db updall DIR --all --json",
+            "db fixup DIR mail/ada.nsf",
+            "db copy DIR mail/ada.nsf mail/eve.nsf --new-replica",
+            "db move DIR mail/ada.nsf archive/ada.nsf",
+            "db remove DIR mail/ada.nsf --yes",
             "objects verify DIR",
             "log status DIR --json",
         ];

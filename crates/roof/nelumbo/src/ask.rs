@@ -1,5 +1,6 @@
 //! Carrying a request out: by the running server, or on the data directory itself.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use server::{DataDir, Reached, Reply, Request, Settings, SettingsError, Site, chain};
@@ -19,12 +20,30 @@ pub(crate) fn carry_out(dir: &DataDir, request: Request) -> Result<Reply, Ending
                 return Err(not_running(dir));
             }
             let settings = settings(dir)?;
+            if let Request::DbCare { care, paths } = &request {
+                let reply = server::care_for(dir, &settings, *care, paths);
+                return reply.map_err(|error| Ending::trouble(chain(&error)));
+            }
             let opened = Site::open(dir, &settings);
             let (site, _) = opened.map_err(|error| Ending::trouble(chain(&error)))?;
             let reply = server::perform(&site, request);
             site.close().map_err(|error| Ending::trouble(chain(&error)))?;
             Ok(reply)
         }
+    }
+}
+
+/// Asks on a terminal whether to go on; elsewhere `option` must say so.
+pub(crate) fn confirm(question: &str, option: &str) -> Result<(), Ending> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Ending::misuse(format!("{question} Say so with {option}")));
+    }
+    eprint!("{question} (yes/no) ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Ending::misuse("nothing was done")),
     }
 }
 

@@ -6,6 +6,7 @@
 mod args;
 mod ask;
 mod console;
+mod memory;
 mod password;
 mod place;
 mod reference;

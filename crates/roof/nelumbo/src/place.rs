@@ -37,7 +37,9 @@ impl Place {
     ) -> Result<(DataDir, Vec<String>), Ending> {
         let (dir, words) = self.divide(words, min, max);
         if words.len() < min {
-            return Err(Ending::misuse("something is missing; see --help"));
+            return Err(Ending::misuse(
+                "give DIR, or --data DIR, and then what the command is about; see --help",
+            ));
         }
         if words.len() > max {
             return Err(Ending::misuse(format!("{}: one word too many; see --help", words[max])));

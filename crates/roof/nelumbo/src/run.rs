@@ -11,7 +11,7 @@ use server::{
 
 use crate::args::Demo;
 use crate::ask::{must_be_a_server, not_running, reach};
-use crate::{Ending, show};
+use crate::{Ending, memory, show};
 
 /// How long `stop` waits for the end of the server.
 const STOP_WAIT: Duration = Duration::from_secs(120);
@@ -59,6 +59,9 @@ fn start_log(dir: &DataDir, settings: &Settings) -> Result<(), Ending> {
 
 /// Waits for the order to stop and carries it out within a bounded time.
 fn until_stopped(server: Server) -> Result<(), Ending> {
+    if let Err(error) = memory::give_back() {
+        eprintln!("nelumbo: memory that is free is kept: {error}");
+    }
     server.wait();
     server::notify_supervisor("STOPPING=1");
     let stop_wait = server.running().site.settings.number(Key::StopWait);

@@ -29,6 +29,14 @@ pub(crate) const DB_INFO: &[&str] = &[
     "applied_lsn",
     "fenced",
 ];
+/// Columns of `db compact`.
+pub(crate) const COMPACT: &[&str] =
+    &["path", "bytes_before", "bytes_after", "freed_bytes", "error"];
+/// Columns of `db fixup`.
+pub(crate) const FIXUP: &[&str] =
+    &["path", "state", "mended", "notes", "lost", "lost_entries", "lost_changes", "found", "error"];
+/// Columns of `db updall`.
+pub(crate) const UPDALL: &[&str] = &["path", "mended", "error"];
 /// Columns of the notes of a database.
 pub(crate) const NOTES: &[&str] =
     &["note_id", "unid", "form", "title", "sequence", "size", "modified"];

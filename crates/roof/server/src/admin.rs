@@ -1,17 +1,24 @@
 //! What commands do with a data directory, beside a running server or without one.
 
+mod care;
 mod databases;
 mod objects;
 mod people;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::Ordering;
+
 use directory::DirectoryError;
 use serde_json::Value;
-use store::StoreError;
+use store::{Store, StoreError};
 
-use crate::request::{Reply, Request, chain};
-use crate::site::Site;
+use crate::layout::DataDir;
+use crate::request::{Care, Reply, Request, chain};
+use crate::settings::Settings;
+use crate::site::{Site, SiteError, store_options};
+
+use care::Place;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -79,6 +86,28 @@ pub fn perform(site: &Site, request: Request) -> Reply {
     }
 }
 
+/// Takes care of the databases of a data directory that no server serves; its directory of people
+/// may be damaged itself. The caller holds the lock of the data directory.
+///
+/// # Errors
+/// The store cannot be opened or closed.
+pub fn care_for(
+    dir: &DataDir,
+    settings: &Settings,
+    care: Care,
+    paths: &[String],
+) -> Result<Reply, SiteError> {
+    let (store, _) = Store::open(store_options(dir, settings))?;
+    let place = Place { store: &store, dir, is_served: false };
+    let reply = match care::run(&place, care, paths) {
+        Ok(Shown { value, clean: true }) => Reply::Done { value },
+        Ok(Shown { value, clean: false }) => Reply::Finding { value },
+        Err(failure) => failure.into(),
+    };
+    store.close()?;
+    Ok(reply)
+}
+
 fn carry_out(site: &Site, request: Request) -> Result<Shown, Failure> {
     match request {
         Request::UserAdd(add) => people::add(site, add).map(Into::into),
@@ -109,6 +138,15 @@ fn carry_out(site: &Site, request: Request) -> Result<Shown, Failure> {
         Request::DbCat { path, note } => {
             databases::cat(site, &path, note.as_deref()).map(Into::into)
         }
+        Request::DbCare { care, paths } => {
+            let is_served = site.is_served.load(Ordering::Relaxed);
+            care::run(&Place { store: &site.store, dir: &site.dir, is_served }, care, &paths)
+        }
+        Request::DbCopy { from, to, new_replica } => {
+            databases::copy(site, &from, &to, new_replica).map(Into::into)
+        }
+        Request::DbMove { from, to } => databases::rename(site, &from, &to).map(Into::into),
+        Request::DbRemove { path } => databases::remove(site, &path).map(Into::into),
         Request::ObjectsStatus => objects::status(site).map(Into::into),
         Request::ObjectsVerify => objects::verify(site),
         Request::ObjectsResync => objects::resync(site),

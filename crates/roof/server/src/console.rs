@@ -1,5 +1,6 @@
 //! The console of a running server: verbs as rows of a table.
 
+mod load;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -63,6 +64,24 @@ pub static VERBS: &[Verb] = &[
         arguments: "[NAME]",
         help: "Settings with their values",
         run: show::config,
+    },
+    Verb {
+        words: "load compact",
+        arguments: "PATH",
+        help: "Frees the space of deleted documents in a database, a directory or a list",
+        run: load::compact,
+    },
+    Verb {
+        words: "load fixup",
+        arguments: "PATH",
+        help: "Checks a database, a directory or a list, and saves what can be saved",
+        run: load::fixup,
+    },
+    Verb {
+        words: "load updall",
+        arguments: "PATH",
+        help: "Rebuilds indexes and counters of a database, a directory or a list",
+        run: load::updall,
     },
     Verb {
         words: "dbcache flush",

@@ -11,6 +11,7 @@ mod gate;
 mod layout;
 mod listen;
 mod logging;
+mod loops;
 mod metrics;
 mod pool;
 mod process;
@@ -24,7 +25,7 @@ mod stats;
 mod table;
 mod tls;
 
-pub use admin::perform;
+pub use admin::{care_for, perform};
 pub use check::check;
 pub use console::{VERBS, Verb};
 pub use control::{AskError, Reached, reach};
@@ -37,12 +38,12 @@ pub use layout::{DataDir, Lock};
 pub use logging::{remark as log_remark, start as start_log};
 pub use process::notify_supervisor;
 pub use reference::pages as reference_pages;
-pub use request::{Reply, Request, Secret, UserAdd, UserSet, chain};
+pub use request::{Care, Reply, Request, Secret, UserAdd, UserSet, chain};
 pub use server::{Holding, Network, Outcome, Running, Server, StartError};
 pub use settings::{
     Effect, Finding, INI_ROWS, IniRow, KEYS, Key, Kind, Loaded, Meaning, ROWS, Row, Settings,
     SettingsError, Value,
 };
-pub use setup::{SetupError, SetupOptions, setup, short_name};
+pub use setup::{NO_SHORT_NAME, SetupError, SetupOptions, setup, short_name};
 pub use site::{Site, SiteError};
 pub use table::columns;

@@ -138,18 +138,22 @@ fn welcome(
     let Some(pass) = running.gate.enter(peer.ip()) else {
         return turn_away(spoken, stream);
     };
+    let stream = match stream.into_std() {
+        Ok(stream) => stream,
+        Err(error) => return tracing::warn!(%error, "a connection cannot be served"),
+    };
     let stopping = stopping.clone();
     match spoken {
         Spoken::Smtp(listener) => {
             let door = running.smtp.clone();
-            tokio::spawn(async move {
+            running.loops.serve(stream, move |stream| async move {
                 let _pass = pass;
                 door.serve_connection(stream, listener, stopping).await;
             });
         }
         Spoken::Imap { implicit_tls } => {
             let door = running.imap.clone();
-            tokio::spawn(async move {
+            running.loops.serve(stream, move |stream| async move {
                 let _pass = pass;
                 door.serve_connection(stream, implicit_tls, stopping).await;
             });

@@ -93,6 +93,34 @@ pub enum Request {
         /// UNID or note id of a single note.
         note: Option<String>,
     },
+    /// Takes care of databases.
+    DbCare {
+        /// What is done.
+        care: Care,
+        /// Databases, directories or lists (`.ind`) below `data/`; none: every database.
+        paths: Vec<String>,
+    },
+    /// Copies a database.
+    DbCopy {
+        /// Path below `data/`.
+        from: String,
+        /// Path below `data/` of the copy.
+        to: String,
+        /// Whether the copy is no replica of the first.
+        new_replica: bool,
+    },
+    /// Gives a database another path.
+    DbMove {
+        /// Path below `data/`.
+        from: String,
+        /// The new path below `data/`.
+        to: String,
+    },
+    /// Deletes a database.
+    DbRemove {
+        /// Path below `data/`.
+        path: String,
+    },
     /// Totals of the object store.
     ObjectsStatus,
     /// Reads every object and checks it.
@@ -101,6 +129,30 @@ pub enum Request {
     ObjectsResync,
     /// State of the transaction log.
     LogStatus,
+}
+
+impl Request {
+    /// Whether the sessions of the person it is about must end: who was there by an old password,
+    /// or may not be there any more, does not stay.
+    pub(crate) fn ends_sessions(&self) -> bool {
+        match self {
+            Request::UserRemove { .. } | Request::UserPasswd { .. } => true,
+            Request::UserSet(set) => set.disabled == Some(true),
+            _ => false,
+        }
+    }
+}
+
+/// What can be done for a database in use.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Care {
+    /// Frees the space of deleted documents.
+    Compact,
+    /// Checks everything, and saves what can be saved.
+    Fixup,
+    /// Rebuilds indexes and counters.
+    Updall,
 }
 
 /// A person to register.

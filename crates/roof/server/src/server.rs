@@ -20,6 +20,7 @@ use crate::console;
 use crate::control::Control;
 use crate::gate::Gate;
 use crate::layout::Lock;
+use crate::loops::Loops;
 use crate::pool::WorkerPool;
 use crate::request::{Reply, Request, chain};
 use crate::settings::{Effect, KEYS, Key, ROWS, Settings};
@@ -44,6 +45,7 @@ pub struct Running {
     pub(crate) smtp: Arc<smtp::Door>,
     pub(crate) imap: Arc<imap::Door>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) loops: Loops,
     pub(crate) object_totals: ObjectTotals,
     pub(crate) certificates: Arc<Certificates>,
     pub(crate) addresses: Vec<(&'static str, SocketAddr)>,
@@ -104,7 +106,16 @@ impl Running {
             },
             Request::Status => self.status(),
             Request::Console { line } => console::run(self, &line),
-            other => admin::perform(&self.site, other),
+            other => {
+                let ends = other.ends_sessions();
+                let reply = admin::perform(&self.site, other);
+                if let (true, Reply::Done { value }) = (ends, &reply)
+                    && let Some(name) = value["full_name"].as_str()
+                {
+                    self.registry.drop_user(name);
+                }
+                reply
+            }
         }
     }
 
@@ -183,6 +194,7 @@ impl Server {
         if emptied.is_err() {
             tracing::warn!(sessions = running.registry.len(), "sessions were cut off");
         }
+        running.loops.stop(NETWORK_WAIT);
         runtime.shutdown_timeout(NETWORK_WAIT);
         running.router.stop();
         chores.stop();

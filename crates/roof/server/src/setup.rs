@@ -40,13 +40,22 @@ pub enum SetupError {
     Site(#[from] SiteError),
     /// The administrator cannot be registered.
     #[error("the administrator cannot be registered")]
-    Directory(#[from] DirectoryError),
+    Directory(#[source] DirectoryError),
     /// mail.box cannot be made.
     #[error("the mail boxes cannot be made")]
     Router(#[from] RouterError),
     /// No certificate could be made.
     #[error(transparent)]
     Tls(#[from] TlsError),
+}
+
+impl From<DirectoryError> for SetupError {
+    fn from(error: DirectoryError) -> Self {
+        match error {
+            DirectoryError::Refused(reason) => Self::Refused(format!("--admin: {reason}")),
+            error => Self::Directory(error),
+        }
+    }
 }
 
 /// Makes a new server: directories, certificate, system databases, administrator, and at last the
@@ -64,16 +73,42 @@ pub fn setup(dir: &DataDir, options: &SetupOptions) -> Result<(), SetupError> {
         return Err(SetupError::Refused(problem));
     }
     let settings = settings(options)?;
+    let short_name = short_name(&options.admin);
+    if short_name.is_empty() {
+        let problem = format!("--admin {}: {NO_SHORT_NAME}", options.admin);
+        return Err(SetupError::Refused(problem));
+    }
     dir.make()?;
     let Some(_lock) = dir.lock()? else {
         return Err(SetupError::Refused(format!("{root} is in use by another process")));
     };
-    make_certificate(dir, &settings)?;
-    let site = Site::create(dir, &settings)?;
-    let filled = fill(&site, options);
+    let made = make(dir, &settings, options, short_name);
+    if made.is_err() {
+        clear(dir);
+    }
+    made
+}
+
+fn make(
+    dir: &DataDir,
+    settings: &Settings,
+    options: &SetupOptions,
+    short_name: String,
+) -> Result<(), SetupError> {
+    make_certificate(dir, settings)?;
+    let site = Site::create(dir, settings)?;
+    let filled = fill(&site, options, short_name);
     site.close()?;
     filled?;
     Ok(write_whole(&dir.config(), settings.print().as_bytes())?)
+}
+
+/// Takes away what a failed setup made in a directory that was vacant, so that it may be tried
+/// again there. Whatever stays is told by the next try.
+fn clear(dir: &DataDir) {
+    for part in ["data", "txlog", "objects"] {
+        let _ = std::fs::remove_dir_all(dir.root().join(part));
+    }
 }
 
 fn settings(options: &SetupOptions) -> Result<Settings, SetupError> {
@@ -107,10 +142,10 @@ pub(crate) fn make_certificate(dir: &DataDir, settings: &Settings) -> Result<boo
     tls::ensure(&certificate, &dir.resolve(settings.text(Key::TlsKey)), &names)
 }
 
-fn fill(site: &Site, options: &SetupOptions) -> Result<(), SetupError> {
+fn fill(site: &Site, options: &SetupOptions, short_name: String) -> Result<(), SetupError> {
     let person = site.directory.add_person(NewPerson {
         full_name: options.admin.clone(),
-        short_name: short_name(&options.admin),
+        short_name,
         password: Some(NewPassword::Plain(options.password.0.clone().into_bytes())),
         ..NewPerson::default()
     })?;
@@ -138,7 +173,11 @@ pub(crate) fn router_options(settings: &Settings) -> RouterOptions {
     }
 }
 
-/// The short name of a full name: the name itself when it is one word, else initial and surname.
+/// What to say when [`short_name`] gives none.
+pub const NO_SHORT_NAME: &str = "no short name of ASCII letters can be made of this name";
+
+/// The short name of a full name: the name itself when it is one word, else initial and surname,
+/// in ASCII, since it becomes the local part of an address. Empty when that is not possible.
 pub fn short_name(full: &str) -> String {
     let common = full.split('/').next().unwrap_or(full).trim();
     let common = common.strip_prefix("CN=").unwrap_or(common);
@@ -149,8 +188,49 @@ pub fn short_name(full: &str) -> String {
         [only] => (*only).to_owned(),
         [.., last] => format!("{initial}{last}"),
     };
-    name.to_lowercase()
+    let mut plain = String::new();
+    for letter in name.to_lowercase().chars() {
+        match in_ascii(letter) {
+            Some(letters) => plain.push_str(letters),
+            None if letter.is_ascii() => plain.push(letter),
+            None => return String::new(),
+        }
+    }
+    plain
 }
+
+/// How a small Latin letter with a mark is written without one.
+fn in_ascii(letter: char) -> Option<&'static str> {
+    PLAIN.iter().find(|(marked, _)| marked.contains(letter)).map(|(_, plain)| *plain)
+}
+
+/// Small letters with marks, and how they are written without.
+const PLAIN: &[(&str, &str)] = &[
+    ("àáâãåāăą", "a"),
+    ("äæ", "ae"),
+    ("çćĉċč", "c"),
+    ("ðďđ", "d"),
+    ("èéêëēĕėęě", "e"),
+    ("ĝğġģ", "g"),
+    ("ĥħ", "h"),
+    ("ìíîïĩīĭįı", "i"),
+    ("ĳ", "ij"),
+    ("ĵ", "j"),
+    ("ķ", "k"),
+    ("ĺļľł", "l"),
+    ("ñńņňŋ", "n"),
+    ("òóôõøōŏő", "o"),
+    ("öœ", "oe"),
+    ("ŕŗř", "r"),
+    ("śŝşšș", "s"),
+    ("ţťŧț", "t"),
+    ("þ", "th"),
+    ("ùúûũūŭůűų", "u"),
+    ("ü", "ue"),
+    ("ŵ", "w"),
+    ("ýÿŷ", "y"),
+    ("źżž", "z"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -163,6 +243,10 @@ mod tests {
             ("Ada Lovelace", "alovelace"),
             ("CN=Ada King Lovelace/O=Example", "alovelace"),
             ("Grace/Example", "grace"),
+            ("Zoë Müller-Søndergård", "zmueller-sondergard"),
+            ("Łucja Żółć", "lzolc"),
+            ("Жанна Дарк", ""),
+            ("", ""),
         ];
         for (full, short) in cases {
             assert_eq!(short_name(full), short);
@@ -180,6 +264,15 @@ mod tests {
             password: Secret("x".to_owned()),
         };
         assert!(matches!(setup(&data, &options), Err(SetupError::Refused(_))));
+        let nameless =
+            SetupOptions {
+                domain: "x.test".to_owned(), admin: "李".to_owned(), ..options.clone()
+            };
+        assert!(matches!(setup(&data, &nameless), Err(SetupError::Refused(_))));
         assert!(!data.root().exists());
+        // Found out only when the databases are there: they are taken away again.
+        let odd = SetupOptions { admin: "a@b".to_owned(), ..nameless };
+        assert!(matches!(setup(&data, &odd), Err(SetupError::Refused(_))));
+        assert!(setup(&data, &SetupOptions { admin: "admin".to_owned(), ..odd }).is_ok());
     }
 }

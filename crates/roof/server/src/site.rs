@@ -1,6 +1,7 @@
 //! An open data directory: its store and its directory of people, with or without a server on top.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use directory::{Directory, DirectoryError};
 use store::{Recovery, Store, StoreError, StoreOptions};
@@ -12,6 +13,9 @@ use crate::settings::{Key, Settings};
 /// Descriptors that are kept for the log, objects, listeners and standard streams.
 const DESCRIPTORS_KEPT: u64 = 500;
 
+/// Least log that may have to be replayed: below it checkpoints would follow one another.
+const REDO_BYTES_MIN: u64 = 16 << 20;
+
 /// A data directory that this process owns and has opened.
 pub struct Site {
     /// Where it lies.
@@ -22,6 +26,8 @@ pub struct Site {
     pub store: Arc<Store>,
     /// The people.
     pub directory: Arc<Directory>,
+    /// Whether a server serves it.
+    pub(crate) is_served: AtomicBool,
 }
 
 /// Why a data directory cannot be opened or closed.
@@ -51,7 +57,13 @@ impl Site {
                 return Err(error.into());
             }
         };
-        let site = Self { dir: dir.clone(), settings: settings.clone(), store, directory };
+        let site = Self {
+            dir: dir.clone(),
+            settings: settings.clone(),
+            store,
+            directory,
+            is_served: AtomicBool::new(false),
+        };
         Ok((site, recovery))
     }
 
@@ -70,7 +82,13 @@ impl Site {
                 return Err(error.into());
             }
         };
-        Ok(Self { dir: dir.clone(), settings: settings.clone(), store, directory })
+        Ok(Self {
+            dir: dir.clone(),
+            settings: settings.clone(),
+            store,
+            directory,
+            is_served: AtomicBool::new(false),
+        })
     }
 
     /// Checkpoints everything and ends the log.
@@ -87,17 +105,28 @@ pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
     let mut options = StoreOptions::new(dir.root());
     options.log.dir = dir.resolve(settings.text(Key::LogPath));
     options.log.bytes_max = settings.number(Key::LogBytesMax);
+    // Within the range of the setting, which 32 bits hold.
+    options.log.segment_bytes = (settings.number(Key::LogSegmentBytes) as u32) / 4096 * 4096;
     options.log.style = match settings.text(Key::LogStyle) {
         "linear" => txlog::Style::Linear,
         _ => txlog::Style::Circular,
     };
-    let redo = settings.number(Key::RedoBytesMax);
-    options.redo_bytes_max = redo.min(options.log.bytes_max / 2);
+    options.redo_bytes_max = redo_bytes_max(settings).min(options.log.bytes_max / 2);
     options.objects.dedupe_bytes_min = settings.number(Key::DedupeBytesMin);
     options.objects.level = i32::try_from(settings.number(Key::CompressionLevel)).unwrap_or(1);
     options.object_bytes_min = settings.number(Key::ObjectBytesMin);
     options.open_databases_max = open_databases_max(settings, process::descriptors_max());
     options
+}
+
+/// Log that may have to be replayed after a crash, in bytes.
+fn redo_bytes_max(settings: &Settings) -> u64 {
+    match (settings.number(Key::RedoBytesMax), settings.text(Key::LogPerformance)) {
+        (0, "favor-runtime") => 4 << 30,
+        (0, "favor-restart") => 128 << 20,
+        (0, _) => 1 << 30,
+        (bytes, _) => bytes.max(REDO_BYTES_MIN),
+    }
 }
 
 /// Databases kept open: what is set, as far as the limit of open files allows.
@@ -120,6 +149,27 @@ mod tests {
         let cases = [(1_048_576, 2000), (6_000, 1250), (4096, 774), (1024, 16), (64, 16)];
         for (descriptors, databases) in cases {
             assert_eq!(open_databases_max(&settings, descriptors), databases, "{descriptors}");
+        }
+    }
+
+    #[test]
+    fn the_run_modes_bound_the_redo() {
+        let cases = [
+            ("favor-runtime", "0", 16 << 30, 4 << 30),
+            ("favor-runtime", "0", 4 << 30, 2 << 30),
+            ("standard", "0", 4 << 30, 1 << 30),
+            ("standard", "0", 1 << 30, 512 << 20),
+            ("favor-restart", "0", 4 << 30, 128 << 20),
+            ("favor-runtime", "33554432", 4 << 30, 32 << 20),
+            ("standard", "1", 4 << 30, 16 << 20),
+        ];
+        for (mode, bytes, log, expected) in cases {
+            let mut settings = Settings::default();
+            settings.set(Key::LogPerformance, mode).unwrap();
+            settings.set(Key::RedoBytesMax, bytes).unwrap();
+            settings.set(Key::LogBytesMax, &u64::to_string(&log)).unwrap();
+            let options = store_options(&DataDir::new("/somewhere"), &settings);
+            assert_eq!(options.redo_bytes_max, expected, "{mode} {bytes} {log}");
         }
     }
 

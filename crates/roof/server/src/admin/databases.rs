@@ -53,6 +53,38 @@ pub(super) fn create(site: &Site, path: &str, title: &str, mail: bool) -> Result
     Ok(shown(&site.store.info(path)?))
 }
 
+pub(super) fn copy(site: &Site, from: &str, to: &str, new_replica: bool) -> Result<Value, Failure> {
+    site.store.copy(from, to, new_replica)?;
+    Ok(shown(&site.store.info(to)?))
+}
+
+pub(super) fn rename(site: &Site, from: &str, to: &str) -> Result<Value, Failure> {
+    refuse_fixed(from)?;
+    site.store.rename(from, to)?;
+    Ok(shown(&site.store.info(to)?))
+}
+
+pub(super) fn remove(site: &Site, path: &str) -> Result<Value, Failure> {
+    refuse_fixed(path)?;
+    let info = site.store.info(path)?;
+    site.store.delete(path)?;
+    Ok(json!({ "path": path, "notes": info.notes, "size_bytes": info.size_bytes }))
+}
+
+/// The server finds these by their names and holds them while it runs.
+fn refuse_fixed(path: &str) -> Result<(), Failure> {
+    if !is_fixed(path) {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!("{path} belongs to the server and stays where it is")))
+}
+
+/// Whether a server needs a database of this name, and holds it open.
+pub(super) fn is_fixed(path: &str) -> bool {
+    let is_mail_box = path.strip_prefix("mail").and_then(|rest| rest.strip_suffix(".box"));
+    path == "names.nsf" || is_mail_box.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+}
+
 pub(super) fn cat(site: &Site, path: &str, note: Option<&str>) -> Result<Value, Failure> {
     let database = site.store.database(path)?;
     match note {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::perform;
 use crate::layout::DataDir;
-use crate::request::{Reply, Request, Secret, UserAdd, UserSet};
+use crate::request::{Care, Reply, Request, Secret, UserAdd, UserSet};
 use crate::settings::{Key, Settings};
 use crate::site::Site;
 
@@ -139,4 +139,98 @@ fn databases_and_stores_are_shown_with_the_agreed_fields() {
     assert_eq!(perform(&site, Request::ObjectsResync).exit_code(), 0);
     assert!(refused(&site, Request::Stop).contains("serve"));
     site.close().unwrap();
+}
+
+fn care(site: &Site, care: Care, paths: &[&str]) -> Reply {
+    let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+    perform(site, Request::DbCare { care, paths })
+}
+
+fn paths_of(reply: Reply) -> Vec<String> {
+    let Reply::Done { value } = reply else { panic!("{reply:?}") };
+    let rows = value.as_array().unwrap().iter();
+    rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn databases_are_cared_for_one_by_one_by_directory_and_by_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    for path in ["mail/ada.nsf", "mail/ben.nsf", "mailing.nsf"] {
+        let (path, title) = (path.to_owned(), "x".to_owned());
+        done(&site, Request::DbCreate { path, title, mail: false });
+    }
+    std::fs::write(site.dir.data().join("some.ind"), "mailing.nsf\n\n mail\\ben.nsf \n").unwrap();
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["mail/ada.nsf"], &["mail/ada.nsf"]),
+        (&["mail"], &["mail/ada.nsf", "mail/ben.nsf"]),
+        (&["some.ind", "mail/"], &["mail/ada.nsf", "mail/ben.nsf", "mailing.nsf"]),
+        (&["some.ind"], &["mail/ben.nsf", "mailing.nsf"]),
+        (&[], &["mail/ada.nsf", "mail/ben.nsf", "mailing.nsf", "names.nsf"]),
+    ];
+    for kind in [Care::Compact, Care::Fixup, Care::Updall] {
+        for (words, expected) in &cases {
+            assert_eq!(paths_of(care(&site, kind, words)), *expected, "{kind:?} {words:?}");
+        }
+    }
+    for wrong in ["none.nsf", "mai", "none.ind"] {
+        assert!(matches!(care(&site, Care::Fixup, &[wrong]), Reply::Refused { .. }), "{wrong}");
+    }
+}
+
+#[test]
+fn what_was_lost_is_a_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    let (path, title) = ("ada.nsf".to_owned(), "x".to_owned());
+    done(&site, Request::DbCreate { path, title, mail: true });
+    site.store.flush().unwrap();
+    let (data, settings) = (site.dir.clone(), site.settings.clone());
+    site.close().unwrap();
+    drop(site);
+    let mut bytes = std::fs::read(data.data().join("ada.nsf")).unwrap();
+    bytes[..4096].fill(0);
+    std::fs::write(data.data().join("ada.nsf"), bytes).unwrap();
+    let words = ["ada.nsf".to_owned()];
+    let reply = super::care_for(&data, &settings, Care::Compact, &words).unwrap();
+    let Reply::Finding { value } = reply else { panic!("{reply:?}") };
+    assert!(value[0]["error"].as_str().unwrap().contains("fenced"), "{value}");
+    let reply = super::care_for(&data, &settings, Care::Fixup, &words).unwrap();
+    let Reply::Finding { value } = reply else { panic!("{reply:?}") };
+    assert_eq!((&value[0]["state"], &value[0]["lost"]), (&"saved".into(), &0.into()));
+    assert_eq!(value[0]["damaged_file"], "ada.nsf.damaged");
+    let reply = super::care_for(&data, &settings, Care::Fixup, &words).unwrap();
+    let Reply::Done { value } = reply else { panic!("{reply:?}") };
+    assert_eq!(value[0]["state"], "clean");
+}
+
+#[test]
+fn databases_are_copied_moved_and_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    let (path, title) = ("ada.nsf".to_owned(), "Ada".to_owned());
+    done(&site, Request::DbCreate { path, title, mail: true });
+    let copy = |from: &str, to: &str| Request::DbCopy {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        new_replica: false,
+    };
+    let rename =
+        |from: &str, to: &str| Request::DbMove { from: from.to_owned(), to: to.to_owned() };
+    let copied = done(&site, copy("ada.nsf", "old/ada.nsf"));
+    assert_eq!((&copied["path"], &copied["title"]), (&"old/ada.nsf".into(), &"Ada".into()));
+    let moved = done(&site, rename("ada.nsf", "mail/a/ada.nsf"));
+    assert_eq!(moved["path"], "mail/a/ada.nsf");
+    assert_eq!(moved["replica_id"], copied["replica_id"]);
+    assert_ne!(moved["dbiid"], copied["dbiid"]);
+    let removed = done(&site, Request::DbRemove { path: "old/ada.nsf".to_owned() });
+    assert_eq!(removed["path"], "old/ada.nsf");
+    assert_eq!(site.store.paths(), ["mail/a/ada.nsf", "names.nsf"]);
+    for fixed in ["names.nsf", "mail.box", "mail2.box"] {
+        assert!(refused(&site, rename(fixed, "x.nsf")).contains("belongs to the server"));
+        let remove = Request::DbRemove { path: fixed.to_owned() };
+        assert!(refused(&site, remove).contains("belongs to the server"));
+    }
+    refused(&site, copy("none.nsf", "x.nsf"));
+    refused(&site, copy("names.nsf", "mail/a/ada.nsf"));
 }

@@ -29,6 +29,11 @@ pub(super) fn server(running: &Running, _: &str) -> Shown {
     let (days, rest) = (uptime / 86_400, uptime % 86_400);
     let clock = format!("{days} d {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
     let pending = running.router.pending();
+    let databases = running.site.store.paths().len();
+    let databases = match running.site.store.pending() {
+        0 => databases.to_string(),
+        behind => format!("{databases}, {behind} of them to be replayed from the log"),
+    };
     Ok(pairs(&[
         ("server", settings.text(Key::ServerName).to_owned()),
         ("version", format!("nelumbo {}", env!("CARGO_PKG_VERSION"))),
@@ -40,7 +45,7 @@ pub(super) fn server(running: &Running, _: &str) -> Shown {
         ("transactions", running.pool.status().done.to_string()),
         ("mail waiting", pending.to_string()),
         ("mail dead, held", format!("{}, {}", mail.dead, mail.held)),
-        ("databases", running.site.store.paths().len().to_string()),
+        ("databases", databases),
         ("log", format!("{} segments, durable to {}", log.segments, log.durable_lsn)),
     ]))
 }

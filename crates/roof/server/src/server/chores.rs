@@ -1,4 +1,5 @@
-//! What a server does by itself every second: checkpoints, a look at the log, expired deletions.
+//! What a server does by itself every second: checkpoints, a look at the log, replay of what a
+//! crash left behind, expired deletions.
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,10 @@ use crate::settings::Key;
 
 /// Time between two rounds.
 const ROUND: Duration = Duration::from_secs(1);
+/// Time between two rounds while databases are to be replayed.
+const ROUND_REPLAYING: Duration = Duration::from_millis(50);
+/// Time a round may spend on databases that are to be replayed.
+const REPLAY_SLICE: Duration = Duration::from_millis(200);
 /// Time between two searches for expired deletions.
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 /// Time a round may spend on expired deletions.
@@ -58,17 +63,19 @@ impl Chores {
 
 fn work(shared: &Shared, running: &Running) {
     let mut purge = Purge::default();
+    let mut replay = Replay::default();
     let mut last_trouble = String::new();
     loop {
+        let wait = if replay.is_done { ROUND } else { ROUND_REPLAYING };
         let mut stopping = shared.stopping.lock();
         if !*stopping {
-            shared.wake.wait_for(&mut stopping, ROUND);
+            shared.wake.wait_for(&mut stopping, wait);
         }
         if *stopping {
             return;
         }
         drop(stopping);
-        let trouble = match round(running, &mut purge) {
+        let trouble = match round(running, &mut replay, &mut purge) {
             Ok(()) => String::new(),
             Err(error) => chain(&error),
         };
@@ -80,7 +87,7 @@ fn work(shared: &Shared, running: &Running) {
     }
 }
 
-fn round(running: &Running, purge: &mut Purge) -> Result<(), StoreError> {
+fn round(running: &Running, replay: &mut Replay, purge: &mut Purge) -> Result<(), StoreError> {
     let store = &running.site.store;
     if running.failure().is_none()
         && let Some(reason) = store.log().status().stopped
@@ -97,8 +104,38 @@ fn round(running: &Running, purge: &mut Purge) -> Result<(), StoreError> {
         }
         outcome => outcome?,
     }
+    if !replay.is_done {
+        return replay.slice(store);
+    }
     let keep_h = i64::try_from(running.site.settings.number(Key::DeletedKeep)).unwrap_or(i64::MAX);
     purge.slice(store, keep_h.saturating_mul(3600))
+}
+
+/// Brings databases up to date that the start left behind, a slice at a time.
+#[derive(Default)]
+struct Replay {
+    is_done: bool,
+    databases: usize,
+    sections: u64,
+}
+
+impl Replay {
+    fn slice(&mut self, store: &Store) -> Result<(), StoreError> {
+        let replayed = store.replay_pending(REPLAY_SLICE)?;
+        self.databases += replayed.databases;
+        self.sections += replayed.sections;
+        for path in &replayed.recreated {
+            tracing::info!("database {path} was made again from the log");
+        }
+        if replayed.left == 0 {
+            self.is_done = true;
+            let Self { databases, sections, .. } = self;
+            if *databases > 0 {
+                tracing::info!(databases, sections, "every database is up to date");
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Walks all databases for deletions that nobody can take back any more, a slice at a time.

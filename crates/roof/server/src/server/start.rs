@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use router::{Router, RouterError};
@@ -17,6 +18,7 @@ use crate::control::Control;
 use crate::gate::Gate;
 use crate::layout::{DataDir, Lock};
 use crate::listen::{self, ListenError, Listener};
+use crate::loops::Loops;
 use crate::pool::WorkerPool;
 use crate::process;
 use crate::settings::{Key, Settings};
@@ -29,7 +31,7 @@ use crate::tls::{Certificates, TlsError};
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Another process owns the data directory.
-    #[error("{0} is in use by another process")]
+    #[error("{0} is in use by another process; ask it with: nelumbo status {0}")]
     InUse(String),
     /// Files, threads or signals are in trouble.
     #[error("the server cannot start")]
@@ -74,6 +76,7 @@ impl Holding {
 /// The network of a server: its threads and its open ports.
 pub struct Network {
     runtime: Runtime,
+    loops: Loops,
     listeners: Vec<Listener>,
 }
 
@@ -85,14 +88,15 @@ impl Network {
     pub fn open(settings: &Settings) -> Result<Self, StartError> {
         process::raise_descriptors();
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(settings.size(Key::NetworkThreads))
-            .thread_name("network")
+            .worker_threads(1)
+            .thread_name("listener")
             .enable_all()
             .build()?;
         let entered = runtime.enter();
         let listeners = listen::open(settings)?;
         drop(entered);
-        Ok(Self { runtime, listeners })
+        let loops = Loops::start(settings.size(Key::NetworkThreads))?;
+        Ok(Self { runtime, loops, listeners })
     }
 }
 
@@ -131,9 +135,10 @@ impl Server {
     }
 
     fn assemble(network: Network, holding: Holding, site: Site) -> Result<Self, StartError> {
-        let Network { runtime, listeners } = network;
+        let Network { runtime, loops, listeners } = network;
         let addresses = listeners.iter().map(|one| (one.name, one.address)).collect();
         let (stopper, stopping) = stopping();
+        site.is_served.store(true, Ordering::Relaxed);
         let parts = Parts::make(&holding.dir, &site)?;
         let running = Arc::new(Running {
             pool: parts.pool,
@@ -146,6 +151,7 @@ impl Server {
                 site.settings.size(Key::ConnectionsMax),
                 site.settings.size(Key::ConnectionsPerAddress),
             ),
+            loops,
             object_totals: ObjectTotals::default(),
             certificates: parts.certificates,
             addresses,
@@ -176,9 +182,9 @@ fn tell(recovery: &Recovery) {
     tracing::info!(
         databases = recovery.databases,
         records = recovery.records_scanned,
-        replayed = recovery.sections_replayed,
+        pending = recovery.databases_pending,
         discarded_bytes = recovery.discarded_bytes,
-        "the databases are open"
+        "the register of databases is open"
     );
     for (old, new) in &recovery.moved {
         tracing::warn!("database {old} was found at {new}");

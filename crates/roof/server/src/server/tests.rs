@@ -14,7 +14,7 @@ use super::{Holding, Network, Outcome, Server};
 use crate::control::ask;
 use crate::layout::DataDir;
 use crate::listen::DOOR_KEYS;
-use crate::request::{Reply, Request, Secret, UserAdd};
+use crate::request::{Reply, Request, Secret, UserAdd, UserSet};
 use crate::settings::{Key, Settings};
 use crate::setup::{SetupOptions, setup};
 use crate::site::{Site, store_options};
@@ -123,6 +123,24 @@ fn get(server: &Server, path: &str) -> String {
 }
 
 #[test]
+fn a_changed_password_or_a_disabled_person_ends_the_sessions() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, settings) = example(&dir);
+    let server = Server::start(&data, &settings).unwrap();
+    let password = Secret("pw-ada".to_owned());
+    let disabled = UserSet { name: "ada".to_owned(), disabled: Some(true), ..UserSet::default() };
+    for request in
+        [Request::UserPasswd { name: "ada".to_owned(), password }, Request::UserSet(disabled)]
+    {
+        let (mut session, _) = inbox(&server);
+        session.say("c IDLE", "+ ");
+        assert_eq!(server.running().answer(request).exit_code(), 0);
+        assert!(session.rest().contains("* BYE"));
+    }
+    assert!(matches!(server.stop(), Outcome::Stopped));
+}
+
+#[test]
 fn mail_goes_through_and_is_there_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let (data, settings) = example(&dir);
@@ -154,7 +172,12 @@ fn commands_and_metrics_see_the_running_server() {
     };
     assert_eq!(value["server"], "mail1/Example");
     for verb in crate::console::VERBS.iter().filter(|verb| verb.words != "quit") {
-        let line = format!("{} {}", verb.words, if verb.words == "drop" { "ada" } else { "" });
+        let argument = match verb.words {
+            "drop" => "ada",
+            words if words.starts_with("load ") => ".",
+            _ => "",
+        };
+        let line = format!("{} {argument}", verb.words);
         let reply = ask(&data.run(), &Request::Console { line }).unwrap().unwrap();
         assert_eq!(reply.exit_code(), 0, "{}: {reply:?}", verb.words);
     }
@@ -261,7 +284,9 @@ fn on_failing_disk(data: &DataDir, settings: &Settings) -> (Site, Arc<FailingDis
     options.disk = disk.clone();
     let (store, _) = Store::open(options).unwrap();
     let directory = Directory::open(store.clone()).unwrap();
-    let site = Site { dir: data.clone(), settings: settings.clone(), store, directory };
+    let (dir, settings) = (data.clone(), settings.clone());
+    let is_served = Default::default();
+    let site = Site { dir, settings, store, directory, is_served };
     (site, disk)
 }
 

@@ -83,7 +83,8 @@ impl Reading<'_> {
             None => Some(format!("must be {}", ROWS[key as usize].kind)),
         };
         if let Some(refusal) = refusal {
-            let shown = text.unwrap_or_else(|| value.get_ref().type_str().to_owned());
+            let written = || self.text.get(value.span())?.lines().next().map(str::to_owned);
+            let shown = text.or_else(written).unwrap_or_default();
             self.wrong(value.span().start, format!("{name} = {shown}: {refusal}"));
         }
     }

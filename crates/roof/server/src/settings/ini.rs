@@ -35,8 +35,7 @@ const ALWAYS: &str = "always on";
 const TASKS: &str = "the tasks of this server start by themselves";
 const FIXED: &str = "there is no such limit to set here";
 
-/// Redo bounds of the three run modes, in bytes.
-const RUN_MODES: &[(u64, &str)] = &[(1, "4294967296"), (2, "1073741824"), (3, "134217728")];
+const RUN_MODES: &[(u64, &str)] = &[(1, "favor-runtime"), (2, "standard"), (3, "favor-restart")];
 const STYLES: &[(u64, &str)] = &[(0, "circular"), (2, "linear")];
 
 /// Every accepted name.
@@ -52,7 +51,7 @@ pub static INI_ROWS: &[IniRow] = &[
     sets("TRANSLOG_Path", Key::LogPath, 1),
     IniRow {
         name: "TRANSLOG_Performance",
-        meaning: Meaning::Chooses(Key::RedoBytesMax, RUN_MODES),
+        meaning: Meaning::Chooses(Key::LogPerformance, RUN_MODES),
     },
     IniRow { name: "TRANSLOG_Style", meaning: Meaning::Chooses(Key::LogStyle, STYLES) },
     moot("MailBoxDisableTXNLogging", FASTER),

@@ -26,6 +26,9 @@ pub struct Row {
     pub help: &'static str,
 }
 
+/// What `log.performance` chooses from.
+pub(crate) const RUN_MODES: &[&str] = &["favor-runtime", "standard", "favor-restart"];
+
 macro_rules! rows {
     ($($key:ident = $name:literal, $kind:expr, $default:literal, $effect:ident,
        $help:literal;)*) => {
@@ -72,7 +75,7 @@ rows! {
         "Threads of the worker pool that does the work of all sessions (0: twice the processors)";
     PoolQueue = "server.pool_queue", number(16, 1_000_000, "jobs"), "20000", Restart,
         "Jobs that may wait for a worker; more are refused with a temporary error";
-    NetworkThreads = "server.network_threads", number(1, 64, "threads"), "4", Restart,
+    NetworkThreads = "server.network_threads", number(1, 64, "threads"), "2", Restart,
         "Threads that serve the network and do the light work of sessions";
     StopWait = "server.stop_wait_s", number(1, 600, "s"), "20", Restart,
         "Time an orderly stop gives sessions and the router to end";
@@ -124,10 +127,15 @@ rows! {
         "Directory of the transaction log, best on a disk of its own";
     LogBytesMax = "log.bytes_max", number(256 * MIB, 1024 * GIB, "bytes"), "4294967296", Restart,
         "Space the transaction log may take";
+    LogSegmentBytes = "log.segment_bytes", number(MIB, GIB, "bytes"), "67108864", Restart,
+        "Size of a log segment, a multiple of 4096";
     LogStyle = "log.style", Kind::Choice(&["circular", "linear"]), "circular", Restart,
         "circular: segments are used again; linear: they are kept until log.bytes_max";
-    RedoBytesMax = "log.redo_bytes_max", number(16 * MIB, 512 * GIB, "bytes"), "1073741824",
-        Restart, "Log that may have to be replayed after a crash (bounds the time of a start)";
+    LogPerformance = "log.performance", Kind::Choice(RUN_MODES), "standard", Restart,
+        "Log that may have to be replayed after a crash: favor-runtime 4 GiB, standard 1 GiB, \
+         favor-restart 128 MiB; at most half of log.bytes_max";
+    RedoBytesMax = "log.redo_bytes_max", number(0, 512 * GIB, "bytes"), "0", Restart,
+        "The same as a number of bytes, at least 16 MiB (0: as log.performance says)";
 
     CacheEntries = "database.cache_entries", number(8, 1_000_000, "databases"), "2000", Restart,
         "Databases kept open at once (bounded further by the limit of open files)";

@@ -51,6 +51,14 @@ fn an_empty_file_gives_the_defaults() {
 }
 
 #[test]
+fn a_wrong_value_is_shown_as_it_was_written() {
+    let error = read("[limits]\nmessage_bytes_max = 1.5\nrecipients_max = [25]\n").unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("message_bytes_max = 1.5: must be"), "{text}");
+    assert!(text.contains("recipients_max = [25]: must be"), "{text}");
+}
+
+#[test]
 fn values_are_taken() {
     let text = "[server]\nname = 'mail1/Example'\npool_tasks = 0x10\n\
                 [listen]\nsmtp = ['127.0.0.1:2025', '[::1]:2025']\nimaps = ''\n";
@@ -93,7 +101,7 @@ fn names_of_notes_ini_are_accepted() {
     assert_eq!(loaded.settings.number(Key::CacheEntries), 300);
     assert_eq!(loaded.settings.number(Key::ObjectBytesMin), 8192);
     assert_eq!(loaded.settings.number(Key::LogBytesMax), 512 << 20);
-    assert_eq!(loaded.settings.number(Key::RedoBytesMax), 128 << 20);
+    assert_eq!(loaded.settings.text(Key::LogPerformance), "favor-restart");
     let remarks: Vec<usize> = loaded.remarks.iter().map(|remark| remark.line).collect();
     assert_eq!(remarks, [7, 8]);
 }
