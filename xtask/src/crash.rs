@@ -1,31 +1,44 @@
-//! Kills the server under load, again and again, and looks for what is missing, double or half
-//! there.
+//! Kills the server under load or cuts the power of its file system, again and again, and looks for
+//! what is missing, double or half there.
 
-mod dice;
-mod imap;
-mod letter;
-mod load;
-mod look;
-mod model;
-mod server;
-mod smtp;
-mod volume;
+pub mod chores;
+pub mod dice;
+pub mod imap;
+pub mod letter;
+pub mod load;
+pub mod look;
+pub mod model;
+pub mod scratch;
+pub mod server;
+pub mod settle;
+pub mod smtp;
+pub mod volume;
 
+use chores::{Chores, is_announced};
 use dice::Dice;
-use load::{Shared, address, lock};
+use load::{Mood, Shared, lock};
 use look::Depth;
-use model::User;
 use server::{Place, Server};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use volume::Volume;
 
 const USERS: usize = 20;
-const SENDERS: u64 = 3;
-const DESKS: usize = 4;
-const DRAIN_MAX: Duration = Duration::from_secs(60);
+/// Size of the file system whose power is cut.
+const VOLUME_SIZE: &str = "4G";
+/// Small bounds, so that segments change, checkpoints and adoptions happen within a round.
+pub const SMALL: [(&str, &str, i64); 2] =
+    [("log", "segment_bytes", 2 << 20), ("log", "redo_bytes_max", 16 << 20)];
+/// Ways to mount the file system: late journal commits lose most, early ones mix old and new;
+/// without delayed allocation files get their length before their content.
+const MOUNTS: [&str; 4] = [
+    "noatime,commit=300",
+    "noatime,commit=1",
+    "noatime,commit=300,data=writeback",
+    "noatime,nodelalloc,commit=300",
+];
+/// Rounds between two looks at all objects, when power is cut.
+const OBJECTS_EVERY: u64 = 10;
 
 /// What the command line asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,22 +52,15 @@ pub struct Options {
 }
 
 impl Options {
-    /// Parses `--rounds N`, `--seed S`, `--full`, `--power`. Without a seed the clock gives one.
-    pub fn parse(arguments: &[String]) -> Result<Options, String> {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let seed = now.map_or(1, |d| d.as_secs());
-        let mut options = Options { rounds: 10, seed, full: false, power: false };
+    /// Parses `--rounds N`, `--seed S`, `--full`. Without a seed the clock gives one.
+    pub fn parse(power: bool, arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options { rounds: 10, seed: seed_of_the_clock(), full: false, power };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
-            let mut number = || {
-                let value = rest.next().and_then(|v| v.parse::<u64>().ok());
-                value.ok_or_else(|| format!("{argument} wants a number"))
-            };
             match argument.as_str() {
-                "--rounds" => options.rounds = number()?,
-                "--seed" => options.seed = number()?,
+                "--rounds" => options.rounds = number(argument, rest.next())?,
+                "--seed" => options.seed = number(argument, rest.next())?,
                 "--full" => options.full = true,
-                "--power" => options.power = true,
                 other => return Err(format!("what is {other}?")),
             }
         }
@@ -64,76 +70,81 @@ impl Options {
     /// The command line that asks for the same.
     fn line(self) -> String {
         let Options { rounds, seed, full, power } = self;
+        let task = if power { "powerloss" } else { "crash" };
         let full = if full { " --full" } else { "" };
-        let power = if power { " --power" } else { "" };
-        format!("--rounds {rounds} --seed {seed}{full}{power}")
+        format!("{task} --rounds {rounds} --seed {seed}{full}")
     }
+}
+
+/// The number behind an option.
+pub fn number(option: &str, value: Option<&String>) -> Result<u64, String> {
+    let value = value.and_then(|v| v.parse::<u64>().ok());
+    value.ok_or_else(|| format!("{option} wants a number"))
+}
+
+/// A seed for those who give none.
+pub fn seed_of_the_clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(1, |d| d.as_secs())
 }
 
 /// Runs the rounds; gives what is wrong. On a finding the data directory stays for a look.
 pub fn run(root: &Path, options: Options) -> Result<Vec<String>, String> {
-    let scratch = format!("target/crash/{:x}-{}", options.seed, std::process::id());
-    let scratch = root.join(scratch);
-    std::fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
-    let volume = if options.power { Some(Volume::create(&scratch)?) } else { None };
-    let place = Place {
-        program: server::program(root)?,
-        data: volume.as_ref().map_or_else(|| scratch.join("data"), Volume::data),
-        log: scratch.join("server.log"),
-        offset: server::free_offset(std::process::id() as u16)?,
-        users: USERS as u32,
-    };
-    let mut wrong = match rounds(&place, volume.as_ref(), options) {
-        Ok(wrong) => wrong,
-        Err(trouble) => vec![trouble],
-    };
-    drop(volume);
-    if wrong.is_empty() {
-        let _ = std::fs::remove_dir_all(&scratch); // may stay behind
-    } else {
-        wrong.truncate(60);
-        wrong.push(format!("data and log are kept: {}", scratch.display()));
-        wrong.push(format!("again: cargo xtask crash {}", options.line()));
+    if let Some(reason) = Volume::impossible().filter(|_| options.power) {
+        println!("powerloss is skipped: {reason}");
+        return Ok(Vec::new());
     }
-    Ok(wrong)
+    scratch::in_scratch(root, &options.line(), |scratch| {
+        let volume = match options.power {
+            true => Some(Volume::create(scratch, VOLUME_SIZE)?),
+            false => None,
+        };
+        let data = volume.as_ref().map_or_else(|| scratch.join("data"), Volume::data);
+        let place = Place::new(root, scratch, data, USERS)?;
+        rounds(&place, volume.as_ref(), options)
+    })
 }
 
 fn rounds(place: &Place, volume: Option<&Volume>, options: Options) -> Result<Vec<String>, String> {
-    let user = |index| Mutex::new(User { name: address(index), ..User::default() });
-    let shared = Shared {
-        seed: options.seed,
-        smtp_port: place.smtp(),
-        imap_port: place.imap(),
-        users: (0..USERS).map(user).collect(),
-        number: AtomicU64::new(1),
-        killed: AtomicBool::new(false),
-        wrong: Mutex::new(Vec::new()),
-        letters: Mutex::new(Vec::new()),
-        acknowledged: AtomicU64::new(0),
-    };
+    let shared = Shared::new(options.seed, place.ports(), USERS);
     let mut dice = Dice::new(options.seed, 0);
     let (mut server, _) = Server::start(place)?;
-    let rest = wait_drained(place, None)?;
-    for (index, user) in shared.users.iter().enumerate() {
-        lock(user).adopt(look::find(&shared, index)?);
+    if volume.is_some() {
+        server.stop(place)?;
+        place.tune(&SMALL)?;
+        (server, _) = Server::start(place)?;
     }
+    let rest = settle::adopt(place, &shared)?;
+    let mut chores = Chores::new(place)?;
     for round in 1..=options.rounds {
-        let mut plan = Plan { round, dice: &mut dice, volume };
+        let mut plan = Plan { round, dice: &mut dice, volume, chores: &mut chores };
         server = one_round(place, &shared, server, &mut plan)?;
-        wait_drained(place, Some(rest))?;
+        settle::wait_drained(place, Some(rest))?;
         let last = round == options.rounds;
         let depth = if options.full || last { Depth::Everything } else { Depth::Usual };
-        look_at_everybody(&shared, depth);
-        shared.wrong.lock().map_err(|_| "a thread panicked")?.extend(place.errors_logged());
-        if !lock(&shared.wrong).is_empty() {
+        look::check_everybody(&shared, depth);
+        let mut wrong = lock(&shared.wrong);
+        wrong.extend(chores.check(place)?);
+        wrong.extend(place.errors_logged().into_iter().filter(|line| !is_announced(line)));
+        if volume.is_some() && round % OBJECTS_EVERY == 0 {
+            wrong.extend(settle::check_objects(place)?);
+        }
+        if !wrong.is_empty() {
             break;
         }
     }
     let mut wrong = std::mem::take(&mut *lock(&shared.wrong));
     if wrong.is_empty() {
         server.stop(place)?;
-        wrong.extend(check_objects(place)?);
+        wrong.extend(settle::check_objects(place)?);
     }
+    println!(
+        "{} rounds, {} operations and {} chores acknowledged, {} findings",
+        options.rounds,
+        shared.acknowledged(),
+        chores.done(),
+        wrong.len()
+    );
     Ok(wrong)
 }
 
@@ -142,6 +153,7 @@ struct Plan<'a> {
     round: u64,
     dice: &'a mut Dice,
     volume: Option<&'a Volume>,
+    chores: &'a mut Chores,
 }
 
 /// Load, kill, restart; sometimes a second kill hits the recovery.
@@ -151,30 +163,41 @@ fn one_round(
     server: Server,
     plan: &mut Plan<'_>,
 ) -> Result<Server, String> {
-    let before = shared.acknowledged.load(Ordering::Relaxed);
+    let before = shared.acknowledged();
     let longest = if plan.dice.chance(15) { 8_000 } else { 2_200 };
     let kill_after = Duration::from_millis(200 + plan.dice.below(longest));
     load_until_killed(place, shared, server, (plan, kill_after))?;
-    if let Some(volume) = plan.volume {
-        volume.go_back()?;
-    }
     let second = plan.dice.chance(33).then(|| Duration::from_millis(plan.dice.below(150)));
     if let Some(after) = second {
         let server = Server::launch(place)?;
         std::thread::sleep(after);
-        server.kill();
+        end(server, plan.dice, plan.volume)?;
     }
     let (server, took) = Server::start(place)?;
-    let acknowledged = shared.acknowledged.load(Ordering::Relaxed) - before;
-    let again = if second.is_some() { ", killed again in recovery" } else { "" };
+    let acknowledged = shared.acknowledged() - before;
+    let again = if second.is_some() { ", again in recovery" } else { "" };
     println!(
-        "round {}: {acknowledged} operations acknowledged, killed after {} ms{again}, \
-         ready in {} ms",
+        "round {}: {acknowledged} operations acknowledged, {} after {} ms{again}, ready in {} ms",
         plan.round,
+        if plan.volume.is_some() { "power cut" } else { "killed" },
         kill_after.as_millis(),
         took.as_millis()
     );
     Ok(server)
+}
+
+/// Ends the server by our hand: a kill, or a power cut. It must not live to see the cut: beside it,
+/// ext4 may answer 0 to an fdatasync whose data it did not keep.
+fn end(server: Server, dice: &mut Dice, volume: Option<&Volume>) -> Result<(), String> {
+    let Some(volume) = volume else {
+        server.kill();
+        return Ok(());
+    };
+    server.pause()?;
+    volume.cut()?;
+    server.kill();
+    let options = *dice.pick(&MOUNTS);
+    volume.restore(options)
 }
 
 fn load_until_killed(
@@ -183,106 +206,62 @@ fn load_until_killed(
     mut server: Server,
     (plan, kill_after): (&mut Plan<'_>, Duration),
 ) -> Result<(), String> {
-    let (round, percent) = (plan.round, plan.dice.below(100));
-    let flush_after = plan.dice.chance(50).then(|| kill_after.mul_f64(percent as f64 / 100.0));
-    shared.killed.store(false, Ordering::SeqCst);
-    lock(&shared.letters).clear();
+    let flushing = Flushing::choose(plan, kill_after);
+    let round = plan.round;
+    let mut dice = Dice::new(plan.dice.next(), round);
+    let works = plan.dice.chance(60);
     std::thread::scope(|scope| {
-        for sender in 0..SENDERS {
-            scope.spawn(move || load::send_mail(shared, round * 100 + 1 + sender));
+        scope.spawn(move || flushing.run(place, kill_after));
+        let Plan { dice: steps, volume, chores, .. } = plan;
+        if works {
+            scope.spawn(move || chores.run(place, shared, &mut dice));
         }
-        for desk in 0..DESKS {
-            let mine: Vec<usize> = (desk..USERS).step_by(DESKS).collect();
-            scope.spawn(move || load::use_mailboxes(shared, round * 100 + 50 + desk as u64, &mine));
-        }
-        if let Some(flush_after) = flush_after {
-            scope.spawn(move || {
-                std::thread::sleep(flush_after);
-                // a checkpoint of everything; the kill may cut it off, and its answer with it
-                let _ = place.ask(&["console"], &["dbcache", "flush"]);
-            });
-        }
-        std::thread::sleep(kill_after);
-        if server.ended() {
-            shared.complain("the server ended by itself".to_owned());
-        }
-        shared.killed.store(true, Ordering::SeqCst);
-        let photographed = match plan.volume {
-            Some(volume) => server.pause().and_then(|()| volume.photograph()),
-            None => Ok(()),
-        };
-        server.kill();
-        photographed
-    })
+        shared.under_load(round, || {
+            std::thread::sleep(kill_after);
+            if server.ended() {
+                shared.complain("the server ended by itself".to_owned());
+            }
+            let logged = place.errors_logged().into_iter().filter(|line| !is_announced(line));
+            logged.for_each(|line| shared.complain(line));
+            shared.set_mood(Mood::Dying);
+            end(server, steps, *volume)
+        })
+    })?;
+    shared.set_mood(Mood::Calm);
+    Ok(())
 }
 
-fn look_at_everybody(shared: &Shared, depth: Depth) {
-    std::thread::scope(|scope| {
-        for part in 0..DESKS {
-            scope.spawn(move || {
-                for index in (part..USERS).step_by(DESKS) {
-                    let wrong = look::check(shared, index, depth);
-                    lock(&shared.wrong).extend(wrong);
-                }
-            });
-        }
-    });
-    // one note in mail.box carries a message to all of its recipients
-    for (key, recipients) in lock(&shared.letters).iter() {
-        let has = |index: &&usize| lock(&shared.users[**index]).arrived.contains(key);
-        let arrived = recipients.iter().filter(has).count();
-        if arrived != 0 && arrived != recipients.len() {
-            let all = recipients.len();
-            shared.complain(format!("{key} reached {arrived} of {all} recipients"));
-        }
-    }
+/// Checkpoints of everything that fall into a round.
+#[derive(Debug, Clone, Copy)]
+enum Flushing {
+    Never,
+    Once(Duration),
+    Always,
 }
 
-/// Waits until mail.box and its sisters hold what they hold at rest; gives that number of notes.
-fn wait_drained(place: &Place, rest: Option<u64>) -> Result<u64, String> {
-    let began = Instant::now();
-    let mut before = None;
-    loop {
-        let waiting = mail_box_notes(place)?;
-        let done = match rest {
-            Some(rest) => waiting <= rest,
-            None => before == Some(waiting), // twice the same: nothing is on its way
-        };
-        if done {
-            return Ok(waiting);
+impl Flushing {
+    fn choose(plan: &mut Plan<'_>, kill_after: Duration) -> Flushing {
+        let (kind, percent) = (plan.dice.below(100), plan.dice.below(100));
+        match kind {
+            0..40 => Flushing::Never,
+            40..75 => Flushing::Once(kill_after.mul_f64(percent as f64 / 100.0)),
+            _ => Flushing::Always,
         }
-        before = Some(waiting);
-        if began.elapsed() > DRAIN_MAX {
-            return Err(format!("mail.box still holds {waiting} notes after {DRAIN_MAX:?}"));
-        }
-        std::thread::sleep(Duration::from_millis(if rest.is_some() { 50 } else { 500 }));
     }
-}
 
-fn mail_box_notes(place: &Place) -> Result<u64, String> {
-    let mut notes = 0;
-    for path in ["mail.box", "mail1.box"] {
-        let (fine, text) = place.ask(&["db", "info"], &[path, "--json"])?;
-        let rows: Result<serde_json::Value, _> = serde_json::from_str(&text);
-        let count = rows.ok().and_then(|rows| rows.get(0)?.get("notes")?.as_u64());
-        match count {
-            Some(count) if fine => notes += count,
-            _ => return Err(format!("db info {path}: {text}")),
+    fn run(self, place: &Place, kill_after: Duration) {
+        // the end of the server may cut a flush off, and its answer with it
+        let flush = || place.ask(&["console"], &["dbcache", "flush"]).is_ok_and(|(fine, _)| fine);
+        let began = std::time::Instant::now();
+        match self {
+            Flushing::Never => {}
+            Flushing::Once(after) => {
+                std::thread::sleep(after);
+                flush();
+            }
+            Flushing::Always => while began.elapsed() < kill_after && flush() {},
         }
     }
-    Ok(notes)
-}
-
-fn check_objects(place: &Place) -> Result<Vec<String>, String> {
-    let mut wrong = Vec::new();
-    for verb in ["verify", "resync"] {
-        let (fine, text) = place.ask(&["objects", verb], &["--json"])?;
-        if !fine {
-            wrong.push(format!("objects {verb}: {}", text.trim()));
-        }
-        println!("objects {verb}: {}", text.trim().replace('\n', " "));
-    }
-    Ok(wrong)
 }
 
 #[cfg(test)]
@@ -293,11 +272,13 @@ mod tests {
     fn the_command_line() {
         let parse = |line: &str| {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            Options::parse(&words)
+            Options::parse(false, &words)
         };
         let options = parse("--seed 7 --rounds 50 --full").unwrap();
         assert_eq!(options, Options { rounds: 50, seed: 7, full: true, power: false });
-        assert_eq!(options.line(), "--rounds 50 --seed 7 --full");
+        assert_eq!(options.line(), "crash --rounds 50 --seed 7 --full");
+        let power = Options { power: true, full: false, ..options };
+        assert_eq!(power.line(), "powerloss --rounds 50 --seed 7");
         assert_eq!(parse("").unwrap().rounds, 10);
         assert!(parse("--rounds many").is_err());
         assert!(parse("--fast").is_err());

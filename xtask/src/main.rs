@@ -3,16 +3,25 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod crash;
+mod faults;
+mod flip;
 mod peers;
 mod tidy;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask tidy                                 the rules of the house
-cargo xtask crash [--rounds N] [--seed S] [--full] [--power]
-                                                 kill -9 under load, then look for what is missing
+cargo xtask crash [--rounds N] [--seed S] [--full]
+                                                 kill -9 under load, then look for what is missing;
+                                                 --full: all of the laboratory
+cargo xtask powerloss [--rounds N] [--seed S] [--full]
+                                                 the same with the power of the disk cut (as root)
+cargo xtask flip [--count N] [--seed S] [--only START]
+                                                 flip bits in all kinds of files, then look
+cargo xtask faults [--rounds N] [--seed S] [--kind space|disk]
+                                                 a full disk and a failing one under load
 cargo xtask peers [options of bench.py]          measure beside Postfix and Dovecot
 ";
 
@@ -20,18 +29,46 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((task, [])) if task == "tidy" => report(task, tidy::check(&workspace())),
-        Some((task, rest)) if task == "crash" => match crash::Options::parse(rest) {
-            Ok(options) => report(task, crash::run(&workspace(), options)),
-            Err(misuse) => {
-                eprint!("{misuse}\n\n{USAGE}");
-                ExitCode::from(2)
-            }
-        },
+        Some((task, rest)) if task == "crash" || task == "powerloss" => {
+            let options = crash::Options::parse(task == "powerloss", rest);
+            let whole = task == "crash" && options.as_ref().is_ok_and(|options| options.full);
+            run(task, options, if whole { laboratory } else { crash::run })
+        }
+        Some((task, rest)) if task == "flip" => run(task, flip::Options::parse(rest), flip::run),
+        Some((task, rest)) if task == "faults" => {
+            run(task, faults::Options::parse(rest), faults::run)
+        }
         Some((task, rest)) if task == "peers" => {
             report(task, peers::run(&workspace(), rest).map(|()| Vec::new()))
         }
         _ => {
             eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Everything: N rounds with kills and N with power cuts that read every body, 10 N flips, and the
+/// faults of disks.
+fn laboratory(root: &Path, options: crash::Options) -> Result<Vec<String>, String> {
+    let crash::Options { rounds, seed, .. } = options;
+    let mut wrong = crash::run(root, options)?;
+    wrong.extend(crash::run(root, crash::Options { power: true, ..options })?);
+    wrong.extend(flip::run(root, flip::Options { count: 10 * rounds, seed, only: 0 })?);
+    let faults = faults::Options { rounds: rounds.div_ceil(10).max(8), seed, kind: None };
+    wrong.extend(faults::run(root, faults)?);
+    Ok(wrong)
+}
+
+fn run<O>(
+    task: &str,
+    options: Result<O, String>,
+    work: impl FnOnce(&Path, O) -> Result<Vec<String>, String>,
+) -> ExitCode {
+    match options {
+        Ok(options) => report(task, work(&workspace(), options)),
+        Err(misuse) => {
+            eprint!("{misuse}\n\n{USAGE}");
             ExitCode::from(2)
         }
     }

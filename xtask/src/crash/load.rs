@@ -8,9 +8,28 @@ use super::smtp::{Smtp, SmtpError};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The password of everybody in the demo domain.
 pub const PASSWORD: &str = "demo";
+
+/// Threads that send mail.
+const SENDERS: u64 = 3;
+/// Threads that work in mailboxes; each has its own people.
+pub const DESKS: usize = 4;
+/// How long a client waits after a temporary refusal.
+const AGAIN_AFTER: Duration = Duration::from_millis(30);
+
+/// What the load makes of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// Nothing is wrong with the world: a refusal is a fault of the server.
+    Calm,
+    /// Space is short: temporary refusals are right, and mean that nothing happened.
+    Scarce,
+    /// A disk fails: after a refusal or a broken connection nobody knows what happened.
+    Dying,
+}
 
 /// What the threads of one run share.
 pub struct Shared {
@@ -26,6 +45,9 @@ pub struct Shared {
     /// Messages sent, with the users they were for, of this round.
     pub letters: Mutex<Vec<(String, Vec<usize>)>>,
     pub acknowledged: AtomicU64,
+    /// Refusals that fitted the mood.
+    pub refused: AtomicU64,
+    pub mood: Mutex<Mood>,
 }
 
 /// Locks even when another thread panicked while it held the lock.
@@ -39,6 +61,58 @@ pub fn address(index: usize) -> String {
 }
 
 impl Shared {
+    /// For `users` people of the demo domain whose server listens at these ports.
+    pub fn new(seed: u64, (smtp_port, imap_port): (u16, u16), users: usize) -> Shared {
+        let user = |index| Mutex::new(User { name: address(index), ..User::default() });
+        Shared {
+            seed,
+            smtp_port,
+            imap_port,
+            users: (0..users).map(user).collect(),
+            number: AtomicU64::new(1),
+            killed: AtomicBool::new(false),
+            wrong: Mutex::new(Vec::new()),
+            letters: Mutex::new(Vec::new()),
+            acknowledged: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            mood: Mutex::new(Mood::Calm),
+        }
+    }
+
+    /// Runs all clients of round `round` while `meanwhile` does what it has to do; they end when
+    /// it is done.
+    pub fn under_load<T>(&self, round: u64, meanwhile: impl FnOnce() -> T) -> T {
+        self.killed.store(false, Ordering::SeqCst);
+        lock(&self.letters).clear();
+        std::thread::scope(|scope| {
+            for sender in 0..SENDERS {
+                scope.spawn(move || send_mail(self, round * 100 + 1 + sender));
+            }
+            for desk in 0..DESKS {
+                let mine: Vec<usize> = (desk..self.users.len()).step_by(DESKS).collect();
+                scope.spawn(move || use_mailboxes(self, round * 100 + 50 + desk as u64, &mine));
+            }
+            let outcome = meanwhile();
+            self.killed.store(true, Ordering::SeqCst);
+            outcome
+        })
+    }
+
+    /// Operations acknowledged so far.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// How the load takes refusals from now on.
+    pub fn set_mood(&self, mood: Mood) {
+        *lock(&self.mood) = mood;
+    }
+
+    /// How the load takes refusals now.
+    pub fn mood(&self) -> Mood {
+        *lock(&self.mood)
+    }
+
     /// Writes down something that is wrong.
     pub fn complain(&self, text: String) {
         lock(&self.wrong).push(text);
@@ -49,8 +123,27 @@ impl Shared {
     }
 
     fn broke(&self, who: &str, error: &std::io::Error) {
-        if !self.stopping() {
+        if !self.stopping() && self.mood() != Mood::Dying {
             self.complain(format!("{who}: the connection broke before the kill: {error}"));
+        }
+    }
+
+    /// A refusal: whether the client goes on.
+    fn bears(&self, who: &str, text: &str, temporary: bool) -> bool {
+        match self.mood() {
+            Mood::Scarce if temporary => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(AGAIN_AFTER);
+                true
+            }
+            Mood::Dying => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+            _ => {
+                self.complain(format!("{who}: {text}"));
+                false
+            }
         }
     }
 
@@ -60,19 +153,18 @@ impl Shared {
 }
 
 /// Sends messages until the server is gone.
-pub fn send_mail(shared: &Shared, stream: u64) {
+fn send_mail(shared: &Shared, stream: u64) {
     let mut dice = Dice::new(shared.seed, stream);
     while !shared.stopping() {
-        let mut smtp = match Smtp::connect(shared.smtp_port) {
-            Ok(smtp) => smtp,
+        let connected = Smtp::connect(shared.smtp_port);
+        let sent = connected
+            .and_then(|mut smtp| (0..10).try_for_each(|_| send_one(shared, &mut dice, &mut smtp)));
+        match sent {
+            Ok(()) => {}
             Err(SmtpError::Broken(e)) => return shared.broke("SMTP", &e),
-            Err(SmtpError::Refused(text)) => return shared.complain(format!("SMTP: {text}")),
-        };
-        for _ in 0..10 {
-            if let Err(error) = send_one(shared, &mut dice, &mut smtp) {
-                match error {
-                    SmtpError::Broken(e) => return shared.broke("SMTP", &e),
-                    SmtpError::Refused(text) => return shared.complain(format!("SMTP: {text}")),
+            Err(SmtpError::Refused(text)) => {
+                if !shared.bears("SMTP", &text, text.starts_with('4')) {
+                    return;
                 }
             }
         }
@@ -95,6 +187,7 @@ fn send_one(shared: &Shared, dice: &mut Dice, smtp: &mut Smtp) -> Result<(), Smt
         let mut user = lock(&shared.users[*recipient]);
         match &outcome {
             Ok(()) => user.sent(&key),
+            Err(SmtpError::Refused(_)) if shared.mood() == Mood::Dying => {}
             Err(SmtpError::Refused(_)) => user.refused(&key),
             Err(SmtpError::Broken(_)) => {}
         }
@@ -106,7 +199,7 @@ fn send_one(shared: &Shared, dice: &mut Dice, smtp: &mut Smtp) -> Result<(), Smt
 }
 
 /// Works in the mailboxes of `mine` until the server is gone. No other thread works in them.
-pub fn use_mailboxes(shared: &Shared, stream: u64, mine: &[usize]) {
+fn use_mailboxes(shared: &Shared, stream: u64, mine: &[usize]) {
     let mut dice = Dice::new(shared.seed, stream);
     let mut desks: HashMap<usize, Desk<'_>> = HashMap::new();
     while !shared.stopping() {
@@ -121,7 +214,12 @@ pub fn use_mailboxes(shared: &Shared, stream: u64, mine: &[usize]) {
             Ok(()) => {}
             Err(ImapError::Broken(e)) => return shared.broke(&address(index), &e),
             Err(ImapError::Refused(text)) => {
-                return shared.complain(format!("{}: {text}", address(index)));
+                let name = address(index);
+                let reading = ["SELECT", "UID FETCH"].iter().any(|verb| text.starts_with(verb));
+                if !shared.bears(&name, &text, text.contains(" NO ") && !reading) {
+                    return;
+                }
+                lock(&shared.users[index]).in_flight = None; // it did not happen
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::imap::{Imap, ImapError};
 use super::letter::{Way, letter, parse_message_id};
-use super::load::{PASSWORD, Shared, address, header_value, lock};
+use super::load::{DESKS, PASSWORD, Shared, address, header_value, lock};
 use super::model::{Found, User};
 use std::collections::BTreeMap;
 
@@ -37,8 +37,31 @@ pub fn find(shared: &Shared, index: usize) -> Result<BTreeMap<String, Found>, St
     Ok(all)
 }
 
+/// Compares everybody with the model; what is wrong goes to the list of `shared`.
+pub fn check_everybody(shared: &Shared, depth: Depth) {
+    std::thread::scope(|scope| {
+        for part in 0..DESKS {
+            scope.spawn(move || {
+                for index in (part..shared.users.len()).step_by(DESKS) {
+                    let wrong = check(shared, index, depth);
+                    lock(&shared.wrong).extend(wrong);
+                }
+            });
+        }
+    });
+    // one note in mail.box carries a message to all of its recipients
+    for (key, recipients) in lock(&shared.letters).iter() {
+        let has = |index: &&usize| lock(&shared.users[**index]).arrived.contains(key);
+        let arrived = recipients.iter().filter(has).count();
+        if arrived != 0 && arrived != recipients.len() {
+            let all = recipients.len();
+            shared.complain(format!("{key} reached {arrived} of {all} recipients"));
+        }
+    }
+}
+
 /// Compares user `index` with its model and its bytes with what was sent; gives what is wrong.
-pub fn check(shared: &Shared, index: usize, depth: Depth) -> Vec<String> {
+fn check(shared: &Shared, index: usize, depth: Depth) -> Vec<String> {
     let found = match find(shared, index) {
         Ok(found) => found,
         Err(trouble) => return vec![trouble],

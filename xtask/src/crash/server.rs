@@ -4,12 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// How long a start may take, recovery included.
 const START_MAX: Duration = Duration::from_secs(60);
+/// How long a stopped process may go on.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// How long an ordered stop may take.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
@@ -22,9 +24,50 @@ pub struct Place {
     pub log: PathBuf,
     pub offset: u16,
     pub users: u32,
+    /// Variables of the environment that the server gets besides ours.
+    pub environment: Vec<(String, String)>,
 }
 
 impl Place {
+    /// The program that belongs to the workspace `root`, with `data` and a log below `scratch`.
+    pub fn new(root: &Path, scratch: &Path, data: PathBuf, users: usize) -> Result<Place, String> {
+        Ok(Place {
+            program: program(root)?,
+            data,
+            log: scratch.join("server.log"),
+            offset: free_offset(std::process::id() as u16)?,
+            users: users as u32,
+            environment: Vec::new(),
+        })
+    }
+
+    /// The ports for SMTP and IMAP.
+    pub fn ports(&self) -> (u16, u16) {
+        (self.smtp(), self.imap())
+    }
+
+    /// Writes settings into the configuration of a server that is stopped. One that this version
+    /// of the program does not know is left out.
+    pub fn tune(&self, settings: &[(&str, &str, i64)]) -> Result<(), String> {
+        for (section, name, value) in settings {
+            let path = self.data.join("nelumbo.toml");
+            let words = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+            let old = std::fs::read_to_string(&path).map_err(|e| words(&e))?;
+            let mut table: toml::Table = old.parse().map_err(|e: toml::de::Error| words(&e))?;
+            let entry = table.entry(*section).or_insert_with(|| toml::Table::new().into());
+            if let Some(section) = entry.as_table_mut() {
+                section.insert((*name).to_owned(), toml::Value::Integer(*value));
+            }
+            std::fs::write(&path, table.to_string()).map_err(|e| words(&e))?;
+            let (_, text) = self.ask(&["check"], &[])?;
+            if text.contains("there is no such setting") {
+                println!("{section}.{name} is not known yet and left out");
+                std::fs::write(&path, old).map_err(|e| words(&e))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The port for SMTP.
     pub fn smtp(&self) -> u16 {
         2025 + self.offset
@@ -45,6 +88,13 @@ impl Place {
         Ok((output.status.success(), text))
     }
 
+    /// Runs a command of the program that needs no data directory; gives its output.
+    pub fn plain(&self, words: &[&str]) -> Result<String, String> {
+        let output = Command::new(&self.program).args(words).output();
+        let output = output.map_err(|e| format!("{words:?}: {e}"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
     /// Warnings and errors in the server's log.
     pub fn errors_logged(&self) -> Vec<String> {
         let Ok(log) = File::open(&self.log) else { return Vec::new() };
@@ -56,7 +106,7 @@ impl Place {
 }
 
 /// An offset at which all ports of the server are free.
-pub fn free_offset(start: u16) -> Result<u16, String> {
+fn free_offset(start: u16) -> Result<u16, String> {
     const STANDARD: [u16; 7] = [25, 587, 465, 143, 993, 90, 1352];
     (0..200)
         .map(|step| 6_000 + (start.wrapping_add(step * 37)) % 20_000)
@@ -65,6 +115,16 @@ pub fn free_offset(start: u16) -> Result<u16, String> {
             STANDARD.iter().all(free)
         })
         .ok_or_else(|| "no free ports".to_owned())
+}
+
+/// What became of a start.
+pub enum Started {
+    /// It says `ready`, after this time.
+    Ready(Server, Duration),
+    /// It ended before that.
+    Ended(ExitStatus),
+    /// Neither, for a long time; it was killed.
+    Silent,
 }
 
 /// A running server. Dropping it kills it.
@@ -83,6 +143,7 @@ impl Server {
             .arg(&place.data)
             .args(["--port-offset", &place.offset.to_string()])
             .args(["--users", &place.users.to_string()])
+            .envs(place.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -93,6 +154,17 @@ impl Server {
 
     /// Starts the server and waits until it says `ready`; gives how long that took.
     pub fn start(place: &Place) -> Result<(Server, Duration), String> {
+        match Server::try_start(place)? {
+            Started::Ready(server, took) => Ok((server, took)),
+            Started::Ended(status) => {
+                Err(format!("ended with {status} at the start, see {}", place.log.display()))
+            }
+            Started::Silent => Err(format!("not ready, see {}", place.log.display())),
+        }
+    }
+
+    /// Starts the server and waits until it says `ready` or ends.
+    pub fn try_start(place: &Place) -> Result<Started, String> {
         let began = Instant::now();
         let mut server = Server::launch(place)?;
         let (said, heard) = mpsc::channel();
@@ -105,8 +177,12 @@ impl Server {
             }
         });
         match heard.recv_timeout(START_MAX) {
-            Ok(()) => Ok((server, began.elapsed())),
-            Err(_) => Err(format!("not ready, see {}", place.log.display())),
+            Ok(()) => Ok(Started::Ready(server, began.elapsed())),
+            Err(mpsc::RecvTimeoutError::Timeout) => Ok(Started::Silent),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let ended = server.ended_within(STOP_MAX);
+                Ok(ended.map_or(Started::Silent, Started::Ended))
+            }
         }
     }
 
@@ -120,14 +196,47 @@ impl Server {
     pub fn pause(&self) -> Result<(), String> {
         let id = self.child.id().to_string();
         match Command::new("kill").args(["-STOP", &id]).status() {
-            Ok(status) if status.success() => Ok(()),
-            other => Err(format!("kill -STOP {id}: {other:?}")),
+            Ok(status) if status.success() => {}
+            other => return Err(format!("kill -STOP {id}: {other:?}")),
         }
+        // the signal takes a moment to reach all threads
+        let began = Instant::now();
+        while !self.stands_still() {
+            if began.elapsed() > PAUSE_MAX {
+                return Err(format!("{id} does not stand still"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Whether all threads are stopped, or will be before they leave the kernel.
+    fn stands_still(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let Ok(tasks) = tasks else { return false };
+        let state = |path: PathBuf| {
+            let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+        };
+        let states: Vec<Option<char>> = tasks.flatten().map(|task| state(task.path())).collect();
+        states.contains(&Some('T')) && states.iter().all(|s| matches!(s, Some('T' | 'D') | None))
     }
 
     /// Whether the server has ended by itself.
     pub fn ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Waits for the end of the server; `None`: it still runs.
+    pub fn ended_within(&mut self, longest: Duration) -> Option<ExitStatus> {
+        let began = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                _ if began.elapsed() > longest => return None,
+                _ => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
     }
 
     /// An ordered stop by the program's own command.
@@ -136,15 +245,11 @@ impl Server {
         if !fine {
             return Err(format!("stop: {text}"));
         }
-        let began = Instant::now();
-        while began.elapsed() < STOP_MAX {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("stopped with {status}")),
-                _ => std::thread::sleep(Duration::from_millis(20)),
-            }
+        match self.ended_within(STOP_MAX) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(format!("stopped with {status}")),
+            None => Err(format!("did not stop within {STOP_MAX:?}")),
         }
-        Err(format!("did not stop within {STOP_MAX:?}"))
     }
 }
 
@@ -156,7 +261,7 @@ impl Drop for Server {
 }
 
 /// Where the release binary lies, or what to do about it.
-pub fn program(root: &Path) -> Result<PathBuf, String> {
+fn program(root: &Path) -> Result<PathBuf, String> {
     let named = std::env::var_os("NELUMBO_BIN").map(PathBuf::from);
     let program = named.unwrap_or_else(|| root.join("target/release/nelumbo"));
     if program.exists() {
