@@ -185,8 +185,12 @@ impl Store {
         Ok(())
     }
 
-    /// A stretch behind `says` that cannot be read and may hold records of the database.
+    /// A stretch behind `says` that cannot be read and may hold records of the database. A file
+    /// that is where the register has it lacks nothing before the position that was complete.
     pub(crate) fn damage_of(&self, dbiid: Dbiid, says: Lsn) -> Option<&Damage> {
+        let registered = self.register.get(dbiid).map(|row| row.checkpointed_lsn);
+        let is_where_it_was = registered.is_some_and(|registered| says >= registered);
+        let says = if is_where_it_was { says.max(self.complete) } else { says };
         self.damage.iter().rfind(|damage| {
             let named = damage
                 .dbiids

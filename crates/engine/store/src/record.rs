@@ -14,6 +14,7 @@ const FORMAT: u8 = 1;
 const ORIGIN_HERE: u64 = 0;
 
 /// One section while it is written.
+#[derive(Clone, Copy)]
 pub(crate) struct SectionFacts<'a> {
     pub dbiid: Dbiid,
     pub change_seq: u64,
@@ -26,10 +27,11 @@ pub(crate) fn encode<'a>(
     out: &mut Vec<u8>,
     time: TimeDate,
     blobs: &[PreparedNote],
-    sections: impl ExactSizeIterator<Item = SectionFacts<'a>>,
+    sections: impl ExactSizeIterator<Item = SectionFacts<'a>> + Clone,
 ) {
     out.clear();
     out.push(FORMAT);
+    put_names(out, sections.clone().map(|section| section.dbiid));
     out.extend_from_slice(&ORIGIN_HERE.to_le_bytes());
     out.extend_from_slice(&0_u64.to_le_bytes());
     out.extend_from_slice(&time.0.to_le_bytes());
@@ -46,6 +48,30 @@ pub(crate) fn encode<'a>(
         }
         put_bytes(out, section.ops);
     }
+}
+
+/// Names the databases of a record that has several, under a sum of their own: a record whose
+/// payload is damaged still tells whom it concerns. A single one stands in the record header.
+fn put_names(out: &mut Vec<u8>, dbiids: impl ExactSizeIterator<Item = Dbiid>) {
+    if dbiids.len() < 2 {
+        return out.push(0);
+    }
+    // At most SECTIONS_MAX.
+    out.push(dbiids.len() as u8);
+    dbiids.for_each(|dbiid| out.extend_from_slice(&dbiid.0.to_le_bytes()));
+    let sum = crc32fast::hash(out);
+    out.extend_from_slice(&sum.to_le_bytes());
+}
+
+/// The databases that a record names although its payload may be damaged; `None` when it names
+/// none or their sum is wrong too.
+pub(crate) fn names_of_damaged(payload: &[u8]) -> Option<Vec<Dbiid>> {
+    let count = usize::from(*payload.get(1)?);
+    let (names, rest) = payload.split_at_checked(2 + 8 * count)?;
+    let sum = u32::from_le_bytes(*rest.first_chunk()?);
+    let is_good = names[0] == FORMAT && count > 0 && crc32fast::hash(names) == sum;
+    let name = |bytes: &[u8; 8]| Dbiid(u64::from_le_bytes(*bytes));
+    is_good.then(|| names[2..].as_chunks().0.iter().map(name).collect())
 }
 
 /// A record that is read; its sections are read when asked for.
@@ -70,6 +96,8 @@ impl<'a> ChangeRecord<'a> {
             FORMAT => {}
             other => return Err(BytesError::Format(other)),
         }
+        let named = usize::from(cursor.byte()?);
+        cursor.take(if named == 0 { 0 } else { 8 * named + 4 })?;
         let (_origin, _origin_lsn, _time) = (cursor.u64()?, cursor.u64()?, cursor.time()?);
         let mut blobs = Vec::new();
         for _ in 0..cursor.varint()? {

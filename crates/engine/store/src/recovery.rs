@@ -14,7 +14,7 @@ use txlog::{Damage, Head, Log, LogError, Lsn, Payload, RecordKind};
 
 use crate::bytes::BytesError;
 use crate::cache::Cache;
-use crate::record::ChangeRecord;
+use crate::record::{ChangeRecord, names_of_damaged};
 use crate::register::{Extent, Life, Register, Row, decode_rows};
 use crate::round::Rounds;
 use crate::statistics::Statistics;
@@ -31,6 +31,8 @@ pub(crate) struct Scan<'a> {
     /// Change records with a section of each database.
     pub records: HashMap<Dbiid, Vec<Lsn>>,
     pub damage: Vec<Damage>,
+    /// Every database's file holds all its changes before this position.
+    pub complete: Lsn,
     pub records_scanned: u64,
     /// Objects whose end record cannot be read.
     pub lost_objects: Vec<String>,
@@ -57,7 +59,13 @@ impl Scan<'_> {
         };
         if let Err(error) = result {
             tracing::error!(lsn = %head.lsn, kind = ?head.kind, %error, "log record is unusable");
-            let dbiids = (!head.dbiid.is_none()).then(|| vec![head.dbiid]);
+            let dbiids = match head.dbiid.is_none() {
+                true if head.kind == RecordKind::Change => {
+                    payload.raw().ok().and_then(names_of_damaged)
+                }
+                true => None,
+                false => Some(vec![head.dbiid]),
+            };
             self.damage.push(Damage { range: head.lsn..head.end, dbiids });
         }
     }
@@ -122,7 +130,8 @@ impl Scan<'_> {
     /// A head of a segment may be older than the life record before it; what the scan has seen
     /// itself is newer.
     fn checkpoint(&mut self, payload: &mut dyn Payload) -> Result<(), Unusable> {
-        let (extent, rows) = decode_rows(payload.get()?)?;
+        let (extent, complete, rows) = decode_rows(payload.get()?)?;
+        self.complete = self.complete.max(complete);
         for (dbiid, row) in rows {
             if self.deleted.contains_key(&dbiid) {
                 continue;
@@ -165,12 +174,13 @@ impl Store {
             renamed: HashMap::new(),
             records: HashMap::new(),
             damage: opened.damage.clone(),
+            complete: Lsn::ZERO,
             records_scanned: 0,
             lost_objects: Vec::new(),
         };
         scan_log(&log, opened.oldest, &mut scan)?;
-        let Scan { rows, deleted, renamed, records, damage, records_scanned, lost_objects, .. } =
-            scan;
+        let Scan { rows, deleted, renamed, records, damage, complete, .. } = scan;
+        let (records_scanned, lost_objects) = (scan.records_scanned, scan.lost_objects);
         let register = Arc::new(Register::new(rows));
         let head = Arc::clone(&register);
         log.set_segment_head(Box::new(move || head.snapshot()));
@@ -197,6 +207,7 @@ impl Store {
             statistics: Statistics::default(),
             oldest: AtomicU64::new(opened.oldest.0),
             damage,
+            complete,
             file_systems,
             closed: AtomicBool::new(false),
         };

@@ -75,7 +75,7 @@ impl Register {
     pub fn snapshot(&self) -> Vec<u8> {
         let mut state = self.state.lock();
         state.snapshots += 1;
-        encode_rows(Extent::Whole, state.rows.iter())
+        encode_rows(Extent::Whole, Lsn::ZERO, state.rows.iter())
     }
 
     /// How many snapshots were taken.
@@ -108,12 +108,15 @@ impl Register {
     }
 }
 
-/// The payload of a checkpoint record.
+/// The payload of a checkpoint record. Each database's file holds all its changes before
+/// `complete`.
 pub(crate) fn encode_rows<'a>(
     extent: Extent,
+    complete: Lsn,
     rows: impl ExactSizeIterator<Item = (&'a Dbiid, &'a Row)>,
 ) -> Vec<u8> {
     let mut out = vec![FORMAT, extent as u8];
+    out.extend_from_slice(&complete.0.to_le_bytes());
     put_varint(&mut out, rows.len() as u64);
     for (dbiid, row) in rows {
         out.extend_from_slice(&dbiid.0.to_le_bytes());
@@ -127,8 +130,8 @@ pub(crate) fn encode_rows<'a>(
 /// Rows with their databases.
 pub(crate) type Rows = Vec<(Dbiid, Row)>;
 
-/// Reads the payload of a checkpoint record.
-pub(crate) fn decode_rows(payload: &[u8]) -> Result<(Extent, Rows), BytesError> {
+/// Reads the payload of a checkpoint record: extent, what is complete, rows.
+pub(crate) fn decode_rows(payload: &[u8]) -> Result<(Extent, Lsn, Rows), BytesError> {
     let mut cursor = Cursor::new(payload);
     check_format(&mut cursor)?;
     let extent = match cursor.byte()? {
@@ -136,6 +139,7 @@ pub(crate) fn decode_rows(payload: &[u8]) -> Result<(Extent, Rows), BytesError> 
         2 => Extent::Round,
         _ => return Err(BytesError::Range("extent of a checkpoint")),
     };
+    let complete = Lsn(cursor.u64()?);
     let mut rows = Vec::new();
     for _ in 0..cursor.varint()? {
         let dbiid = Dbiid(cursor.u64()?);
@@ -144,7 +148,7 @@ pub(crate) fn decode_rows(payload: &[u8]) -> Result<(Extent, Rows), BytesError> 
         row.checkpointed_lsn = Lsn(cursor.u64()?);
         rows.push((dbiid, row));
     }
-    Ok((extent, rows))
+    Ok((extent, complete, rows))
 }
 
 fn put_facts(out: &mut Vec<u8>, row: &Row) {
@@ -236,8 +240,9 @@ mod tests {
     #[test]
     fn rows_come_back_and_cuts_are_refused() {
         let rows = BTreeMap::from([(Dbiid(1), row()), (Dbiid(2), row())]);
-        let payload = encode_rows(Extent::Whole, rows.iter());
-        let (extent, read) = decode_rows(&payload).unwrap();
+        let payload = encode_rows(Extent::Whole, Lsn(77), rows.iter());
+        let (extent, complete, read) = decode_rows(&payload).unwrap();
+        assert_eq!(complete, Lsn(77));
         assert_eq!(extent, Extent::Whole);
         assert_eq!(read.into_iter().collect::<BTreeMap<_, _>>(), rows);
         for length in 0..payload.len() {

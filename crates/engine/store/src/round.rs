@@ -196,7 +196,7 @@ impl Store {
         let rows: Vec<(Dbiid, Row)> =
             committed.iter().filter_map(|(database, lsn)| self.synced(database, *lsn)).collect();
         let pairs: Vec<(&Dbiid, &Row)> = rows.iter().map(|(dbiid, row)| (dbiid, row)).collect();
-        let payload = encode_rows(Extent::Round, pairs.into_iter());
+        let payload = encode_rows(Extent::Round, self.complete(), pairs.into_iter());
         match self.log.append(RecordKind::Checkpoint, Dbiid::NONE, &payload, Space::Reserved) {
             // The register at the head of a segment must be safe before older ones may go.
             Ok(head) if self.log.durable_lsn().offset() == 0 => {
@@ -315,6 +315,17 @@ impl Store {
         Some((shared.dbiid, row))
     }
 
+    /// Everything before this position is in the synced files of the databases it concerns.
+    fn complete(&self) -> Lsn {
+        // The end is asked first: who appends behind it has said before what he needs.
+        let mut oldest = self.log.durable_lsn();
+        oldest = oldest.min(Lsn(self.life_needed.load(Ordering::SeqCst)));
+        for database in self.all() {
+            oldest = oldest.min(database.0.needed().unwrap_or(oldest));
+        }
+        oldest
+    }
+
     /// Lets go of the segments that nobody needs. `catalog_lsn` is synced.
     fn release(&self, catalog_lsn: Lsn) -> Result<()> {
         let durable = self.log.durable_lsn();
@@ -323,11 +334,7 @@ impl Store {
             // with the whole register neither.
             return Ok(());
         }
-        let mut oldest = durable.min(catalog_lsn);
-        oldest = oldest.min(Lsn(self.life_needed.load(Ordering::SeqCst)));
-        for database in self.all() {
-            oldest = oldest.min(database.0.needed().unwrap_or(oldest));
-        }
+        let oldest = catalog_lsn.min(self.complete());
         if oldest.segment() == self.oldest_lsn().segment() {
             return Ok(());
         }

@@ -47,6 +47,8 @@ pub struct Store {
     pub(crate) oldest: AtomicU64,
     /// Stretches of the log that cannot be read.
     pub(crate) damage: Vec<Damage>,
+    /// Where the last checkpoint found every database's file to be, when the store was opened.
+    pub(crate) complete: Lsn,
     /// The file systems to be synced in a round.
     pub(crate) file_systems: Vec<File>,
     pub(crate) closed: AtomicBool,

@@ -11,6 +11,10 @@ use crate::{Head, LogError, Lsn};
 pub trait Payload {
     /// The payload, read and checked against its sum; [`LogError::Damaged`] when that fails.
     fn get(&mut self) -> Result<&[u8], LogError>;
+
+    /// The payload as it stands, whatever its sum says: for those who can tell good parts of a
+    /// damaged payload from bad ones.
+    fn raw(&mut self) -> Result<&[u8], LogError>;
 }
 
 /// What `scan` calls for each record.
@@ -25,13 +29,17 @@ struct Scanned<'a, 'b> {
 
 impl Payload for Scanned<'_, '_> {
     fn get(&mut self) -> Result<&[u8], LogError> {
-        let lsn = self.head.lsn;
-        let payload =
-            self.walk.payload(&self.head).map_err(|source| LogError::Read { lsn, source })?;
-        if payload.len() != self.head.length as usize || crc32fast::hash(payload) != self.crc {
+        let (lsn, length, crc) = (self.head.lsn, self.head.length as usize, self.crc);
+        let payload = self.raw()?;
+        if payload.len() != length || crc32fast::hash(payload) != crc {
             return Err(LogError::Damaged { lsn });
         }
         Ok(payload)
+    }
+
+    fn raw(&mut self) -> Result<&[u8], LogError> {
+        let lsn = self.head.lsn;
+        self.walk.payload(&self.head).map_err(|source| LogError::Read { lsn, source })
     }
 }
 

@@ -102,3 +102,19 @@ fn flipped_bytes_never_panic() {
         }
     }
 }
+
+#[test]
+fn a_damaged_record_still_names_its_databases() {
+    let record = sample();
+    let named = Some(vec![Dbiid(20), Dbiid(21)]);
+    let names_bytes = 2 + 8 * 2 + 4;
+    for at in 0..record.len() {
+        let mut damaged = record.clone();
+        damaged[at] ^= 0x10;
+        let expected = if at < names_bytes { None } else { named.clone() };
+        assert_eq!(names_of_damaged(&damaged), expected, "byte {at}");
+    }
+    for length in 0..names_bytes {
+        assert_eq!(names_of_damaged(&record[..length]), None, "cut at {length}");
+    }
+}

@@ -1,5 +1,6 @@
 use super::*;
 use crate::handle::wal_path;
+use txlog::Lsn;
 
 fn two(bench: &Bench) -> (Database, Database) {
     (create(&bench.store, "ada.nsf"), create(&bench.store, "bob.nsf"))
@@ -277,15 +278,23 @@ fn a_full_disk_loses_no_write_that_succeeded() {
     assert_eq!(text_of(&bench.store, &ada, number).unwrap(), "there is space again");
 }
 
+/// The last record of a database.
+fn last_record(bench: &Bench, database: &Database) -> txlog::Head {
+    let lsn = *database.0.state.lock().records.last().unwrap();
+    bench.store.log().read(lsn).unwrap().0
+}
+
 /// Flips a bit in the payload of the last record of a database.
 fn flip_last_record(bench: Bench, database: Database) -> Closed {
-    let lsn = *database.0.state.lock().records.last().unwrap();
-    let (head, _) = bench.store.log().read(lsn).unwrap();
+    let head = last_record(&bench, &database);
     drop(database);
-    let closed = bench.crash();
-    let path = closed.options.log.dir.join(txlog::segment_file_name(lsn.segment()));
+    flip(bench.crash(), Lsn(u64::midpoint(head.lsn.0, head.end.0)))
+}
+
+fn flip(closed: Closed, at: Lsn) -> Closed {
+    let path = closed.options.log.dir.join(txlog::segment_file_name(at.segment()));
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[((head.lsn.offset() + head.end.offset()) / 2) as usize] ^= 4;
+    bytes[at.offset() as usize] ^= 4;
     std::fs::write(&path, bytes).unwrap();
     closed
 }
@@ -320,6 +329,60 @@ fn a_damaged_log_record_fences_the_database_it_names() {
         let refused =
             bench.store.database("ada.nsf").and_then(|ada| bench.store.read(&ada, |_| Ok(())));
         assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_damaged_record_of_several_databases_fences_those_it_names() {
+    let bench = Bench::new();
+    let (ada, bob) = two(&bench);
+    let eve = create(&bench.store, "eve.nsf");
+    put(&bench.store, &eve, 1, "long ago");
+    bench.store.checkpoint_round().unwrap();
+    let prepared = note(2, "to both", &[]);
+    let both = bench.store.write::<_, StoreError>(&[&ada, &bob], |writer| {
+        writer.put_note(&ada, &prepared)?;
+        writer.put_note(&bob, &prepared)
+    });
+    bench.store.durable(both.unwrap().lsn).wait().unwrap();
+    drop((bob, eve));
+    let (bench, recovery) = flip_last_record(bench, ada).open();
+    let mut fenced: Vec<&str> = recovery.fenced.iter().map(|(path, _)| path.as_str()).collect();
+    fenced.sort_unstable();
+    assert_eq!(fenced, ["ada.nsf", "bob.nsf"], "{recovery:?}");
+    let eve = bench.store.database("eve.nsf").unwrap();
+    assert_eq!(text_of(&bench.store, &eve, 1).unwrap(), "long ago");
+}
+
+/// Bytes of a record before its payload (docs/formats/log-segment.md).
+const RECORD_HEADER_BYTES: u64 = 24;
+
+#[test]
+fn damage_to_what_every_file_holds_already_fences_nobody() {
+    for in_order in [false, true] {
+        let bench = Bench::new();
+        let (ada, bob) = two(&bench);
+        let eve = create(&bench.store, "eve.nsf");
+        put(&bench.store, &eve, 1, "text");
+        bench.store.checkpoint_round().unwrap();
+        let prepared = note(1, "text", &[]);
+        let both = bench.store.write::<_, StoreError>(&[&ada, &bob], |writer| {
+            writer.put_note(&ada, &prepared)?;
+            writer.put_note(&bob, &prepared)
+        });
+        both.unwrap();
+        let head = last_record(&bench, &ada);
+        bench.store.checkpoint_round().unwrap();
+        bench.store.durable(bench.store.log().appended()).wait().unwrap();
+        drop((ada, bob, eve));
+        let closed = if in_order { bench.close() } else { bench.crash() };
+        // The names of the databases are damaged, so the record might concern anybody.
+        let (bench, recovery) = flip(closed, Lsn(head.lsn.0 + RECORD_HEADER_BYTES + 3)).open();
+        assert_eq!((recovery.damage.len(), recovery.fenced), (1, vec![]), "in order: {in_order}");
+        for path in ["ada.nsf", "bob.nsf", "eve.nsf"] {
+            let database = bench.store.database(path).unwrap();
+            assert_eq!(text_of(&bench.store, &database, 1).unwrap(), "text");
+        }
     }
 }
 
