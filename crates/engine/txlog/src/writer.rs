@@ -328,15 +328,26 @@ impl Writer {
         let dir = &shared.options.dir;
         let made = Spare::create(&*shared.disk, dir, number, shared.rules.segment_bytes);
         let mut state = shared.state.lock();
+        let mut surplus = None;
         match made {
             Ok(spare) => {
-                state.spares.push(spare);
                 state.segment_trouble = None;
+                if state.wants_spare(&shared.rules) {
+                    state.spares.push(spare);
+                } else {
+                    // A release has given enough of them meanwhile.
+                    surplus = Some(spare.path(dir));
+                }
             }
             Err(error) => self.note_segment_trouble(&mut state, &error),
         }
         drop(state);
         shared.room.notify_all();
+        if let Some(path) = surplus
+            && let Err(error) = shared.disk.remove(&path)
+        {
+            tracing::warn!(%error, path = %path.display(), "a surplus log segment stays");
+        }
     }
 
     /// Reserves more segment ids in the control file.

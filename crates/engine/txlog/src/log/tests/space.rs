@@ -49,6 +49,7 @@ fn a_full_log_keeps_a_reserve_and_resumes_after_a_release() {
     log.release(log.durable_lsn(), &|_| None).unwrap();
     let (_, error) = fill(&log, Space::Ordinary);
     assert!(matches!(error, AppendError::Full { bytes } if bytes == 6 * SEGMENT));
+    log.durable(log.appended()).wait().unwrap();
     let files = disk.list(std::path::Path::new(MEMORY_DIR)).unwrap();
     assert!(files.len() <= 10, "eight segments and the control file, old and new: {files:?}");
 }
