@@ -53,11 +53,8 @@ async fn broken_and_enormous_literals_are_refused() {
 async fn many_small_literals_are_bounded_together() {
     let server = Server::start();
     let mut client = guest(&server).await;
-    client.send("x LOGIN").await;
-    for _ in 0..5 {
-        client.send(format!(" {{8000+}}\r\n{}", "y".repeat(8_000))).await;
-    }
-    client.send("\r\n").await;
+    let literal = format!(" {{8000+}}\r\n{}", "y".repeat(8_000));
+    client.send_until_closed(format!("x LOGIN{}\r\n", literal.repeat(5)).as_bytes()).await;
     assert!(client.line().await.starts_with("* BYE"));
     client.ends().await;
 }
