@@ -6,7 +6,7 @@ use std::path::Path;
 const FLOORS: [&str; 5] = ["words", "engine", "services", "doors", "roof"];
 
 /// Crates that may lean on a crate of their own floor.
-const SISTERS: [(&str, &str); 10] = [
+const SISTERS: [(&str, &str); 12] = [
     ("message", "note"),
     ("objects", "txlog"),
     ("store", "txlog"),
@@ -14,8 +14,10 @@ const SISTERS: [(&str, &str); 10] = [
     ("directory", "mailfile"),
     ("router", "mailfile"),
     ("router", "directory"),
+    ("migrate", "mailfile"),
     ("smtp", "session"),
     ("imap", "session"),
+    ("pop3", "session"),
     ("nelumbo", "server"),
 ];
 

@@ -1,6 +1,6 @@
 //! Verifying what is stored, and counting references anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use note::{Dbiid, ObjectHash};
@@ -173,6 +173,19 @@ impl Objects {
         &self,
         counted: HashMap<(Dbiid, ObjectHash), i64>,
     ) -> Result<ResyncReport, ObjectsError> {
+        self.resync_without(counted, &[])
+    }
+
+    /// As [`Objects::resync`], but leaves the counts of `uncounted` databases alone: they could not
+    /// be read. While there are any, [`Objects::recount_due`] stays as it is.
+    ///
+    /// # Errors
+    /// As [`Objects::resync`].
+    pub fn resync_without(
+        &self,
+        counted: HashMap<(Dbiid, ObjectHash), i64>,
+        uncounted: &[Dbiid],
+    ) -> Result<ResyncReport, ObjectsError> {
         let _standing = self.checkpointing.lock();
         let (tail, touched) = {
             let _gate = self.gate.write();
@@ -183,7 +196,9 @@ impl Objects {
         for ((dbiid, hash), count) in counted {
             wanted.entry(hash).or_default().add(dbiid, count);
         }
-        let mut comparison = Comparison { touched, report: ResyncReport::default() };
+        let uncounted: HashSet<Dbiid> = uncounted.iter().copied().collect();
+        let is_whole = uncounted.is_empty();
+        let mut comparison = Comparison { touched, uncounted, report: ResyncReport::default() };
         self.walk(&tail, &mut |row| {
             let wanted = wanted.remove(&row.hash).unwrap_or_default();
             comparison.compare(&row, &wanted);
@@ -191,21 +206,20 @@ impl Objects {
         for (hash, wanted) in wanted {
             comparison.compare(&Row::empty(hash), &wanted);
         }
-        self.mend(&comparison.report.differences);
-        Ok(comparison.report)
-    }
-
-    fn mend(&self, differences: &[Difference]) {
+        let Comparison { touched, report, .. } = comparison;
         let mut state = self.state.lock();
-        for found in differences {
+        for found in &report.differences {
             let Difference { hash, dbiid, catalog, counted } = *found;
             state.tail.count(dbiid, &[TicketDelta { hash, count: counted - catalog }]);
         }
+        state.tail.is_counted |= state.counting.compared(touched, is_whole);
+        Ok(report)
     }
 }
 
 struct Comparison {
     touched: Touched,
+    uncounted: HashSet<Dbiid>,
     report: ResyncReport,
 }
 
@@ -224,7 +238,9 @@ impl Comparison {
     }
 
     fn is_touched(&self, hash: ObjectHash, dbiid: Dbiid) -> bool {
-        self.touched.gone.contains(&dbiid) || self.touched.counts.contains(&(dbiid, hash))
+        self.uncounted.contains(&dbiid)
+            || self.touched.gone.contains(&dbiid)
+            || self.touched.counts.contains(&(dbiid, hash))
     }
 
     fn compare_count(&mut self, hash: ObjectHash, dbiid: Dbiid, (catalog, counted): (i64, i64)) {

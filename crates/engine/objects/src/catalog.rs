@@ -1,15 +1,18 @@
 //! The catalog: what is known of every object, in the SQLite file `catalog.db`
 //! (`docs/formats/objects.md`).
 
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use note::{ObjectHash, TimeDate};
-use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row as SqlRow, params};
 use txlog::Lsn;
+use txlog::sync::Mutex;
 
 use crate::ObjectsError;
 use crate::counts::Counts;
@@ -18,7 +21,9 @@ use crate::segments::{Load, Loads};
 use crate::tail::{Change, Tail};
 
 /// Format number of the catalog, SQLite's `user_version`.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
+/// A format number from here on is damage.
+const FORMATS_MAX: i64 = 256;
 /// The write-ahead file is moved into the catalog when it passes this size.
 const WAL_BYTES_MAX: u64 = 16 << 20;
 /// How long a statement waits for the other connection.
@@ -40,9 +45,10 @@ const SCHEMA: &str = "
         reference_count INTEGER NOT NULL,
         unreferenced INTEGER NOT NULL,
         logical_bytes INTEGER NOT NULL,
-        stored_bytes INTEGER NOT NULL
+        stored_bytes INTEGER NOT NULL,
+        recount_due INTEGER NOT NULL DEFAULT 0
     );
-    INSERT INTO header VALUES (1, 0, 0, 0, 0, 0, 0);
+    INSERT INTO header VALUES (1, 0, 0, 0, 0, 0, 0, 0);
     CREATE TABLE object (
         hash BLOB PRIMARY KEY,
         length INTEGER,
@@ -60,8 +66,19 @@ const SCHEMA: &str = "
         bytes INTEGER NOT NULL
     );
     PRAGMA application_id = 0x4E4C4F42;
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 2;
     COMMIT;";
+
+/// From format 1, whose segments did not count the ends of objects.
+const UPGRADE: &str = "
+    ALTER TABLE header ADD COLUMN recount_due INTEGER NOT NULL DEFAULT 0;
+    PRAGMA user_version = 2;";
+
+/// Says that the catalog is damaged, or that its successor is not finished: the next start makes it
+/// anew.
+const MARK_NAME: &str = "catalog.damaged";
+/// What the files of a catalog end in.
+const ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
 const COLUMNS: &str = "hash, length, end_lsn, blocks, counts, idle_since, crc";
 
@@ -168,48 +185,137 @@ pub(crate) struct Opened {
     pub checkpointed: Lsn,
     pub totals: Totals,
     pub loads: Loads,
+    /// References are to be counted anew.
+    pub recount_due: bool,
 }
 
 /// The catalog: one connection that writes at checkpoints, one that looks things up meanwhile.
 pub(crate) struct Catalog {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
-    wal: PathBuf,
+    dir: PathBuf,
+    is_marked: AtomicBool,
 }
 
 impl Catalog {
     /// Opens `dir/catalog.db`; makes it unless there are adopted segments whose objects it must
     /// have known.
+    ///
+    /// # Errors
+    /// `CatalogLost`, `CatalogDamaged`, `CatalogFormat` as their names say.
     pub(crate) fn open(dir: &Path, adopted: usize) -> Result<Opened, ObjectsError> {
+        if dir.join(MARK_NAME).try_exists()? {
+            let reason = "it was found damaged, or not finished".to_owned();
+            return Err(ObjectsError::CatalogDamaged { reason });
+        }
+        Catalog::open_unmarked(dir, adopted).map_err(lacks_nothing)
+    }
+
+    /// As [`Catalog::open`], whatever the mark says.
+    pub(crate) fn open_unmarked(dir: &Path, adopted: usize) -> Result<Opened, ObjectsError> {
         let path = dir.join("catalog.db");
-        let writer = Connection::open(&path)?;
+        let mut writer = Connection::open(&path)?;
         settle_plans(&writer)?;
         writer.busy_timeout(BUSY_WAIT)?;
         writer.execute_batch(SETTINGS)?;
         match writer.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
             0 if adopted > 0 => return Err(ObjectsError::CatalogLost { segments: adopted }),
             0 => writer.execute_batch(SCHEMA)?,
+            1 => upgrade(&mut writer)?,
             FORMAT => {}
-            found => return Err(ObjectsError::CatalogFormat { found, known: FORMAT }),
+            found if (FORMAT..FORMATS_MAX).contains(&found) => {
+                return Err(ObjectsError::CatalogFormat { found, known: FORMAT });
+            }
+            found => {
+                let reason = format!("its format is {found}");
+                return Err(ObjectsError::CatalogDamaged { reason });
+            }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = Connection::open_with_flags(&path, flags)?;
         settle_plans(&reader)?;
         reader.busy_timeout(BUSY_WAIT)?;
         reader.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
-        let (checkpointed, totals) = load_header(&writer)?;
+        let (checkpointed, totals, recount_due) = load_header(&writer)?;
         let loads = load_segments(&writer)?;
-        let wal = dir.join("catalog.db-wal");
-        let catalog = Catalog { writer: Mutex::new(writer), reader: Mutex::new(reader), wal };
-        Ok(Opened { catalog, checkpointed, totals, loads })
+        let catalog = Catalog {
+            writer: Mutex::new(writer),
+            reader: Mutex::new(reader),
+            dir: dir.to_owned(),
+            is_marked: AtomicBool::new(false),
+        };
+        Ok(Opened { catalog, checkpointed, totals, loads, recount_due })
+    }
+
+    /// Puts the files of a catalog out of the way of one that is made anew. Until that is finished,
+    /// a mark says so.
+    ///
+    /// # Errors
+    /// `Io` when a file cannot be renamed.
+    pub(crate) fn set_aside(dir: &Path) -> Result<(), ObjectsError> {
+        let had_mark = dir.join(MARK_NAME).try_exists()?;
+        mark(dir)?;
+        for ending in ENDINGS {
+            let from = dir.join(format!("catalog.db{ending}"));
+            let to = dir.join(format!("catalog.db.damaged{ending}"));
+            // what an unfinished attempt left is not worth keeping
+            let is_ours = had_mark && to.try_exists()?;
+            let moved = if is_ours { fs::remove_file(&from) } else { fs::rename(&from, &to) };
+            match moved {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(File::open(dir)?.sync_all()?)
+    }
+
+    /// Makes a catalog that was made anew the catalog, durably, and opens it.
+    pub(crate) fn finish_rebuilding(dir: &Path, begin: Lsn) -> Result<Opened, ObjectsError> {
+        let opened = Catalog::open_unmarked(dir, 0)?;
+        {
+            let writer = opened.catalog.writer.lock();
+            write_header(&writer, begin, opened.totals)?;
+            write_recount_due(&writer, true)?;
+        }
+        opened.catalog.backfill()?;
+        File::open(dir.join("catalog.db"))?.sync_all()?;
+        File::open(dir)?.sync_all()?;
+        fs::remove_file(dir.join(MARK_NAME))?;
+        File::open(dir)?.sync_all()?;
+        Ok(Opened { checkpointed: begin, recount_due: true, ..opened })
+    }
+
+    /// Remembers for the next start that the catalog is damaged.
+    fn watch<T>(&self, result: Result<T, ObjectsError>) -> Result<T, ObjectsError> {
+        if let Err(ObjectsError::CatalogDamaged { .. } | ObjectsError::Malformed { .. }) = &result {
+            self.note_damage();
+        }
+        result
+    }
+
+    /// Marks the catalog, once.
+    fn note_damage(&self) {
+        if self.is_marked.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        match mark(&self.dir) {
+            Ok(()) => {
+                tracing::error!("the object catalog is damaged: the next start makes it anew")
+            }
+            Err(error) => tracing::error!(%error, "the damaged object catalog cannot be marked"),
+        }
+    }
+
+    /// The totals as they are stored.
+    pub(crate) fn totals(&self) -> Result<Totals, ObjectsError> {
+        Ok(load_header(&self.writer.lock())?.1)
     }
 
     /// The row of one hash.
     pub(crate) fn row(&self, hash: &ObjectHash) -> Result<Option<Row>, ObjectsError> {
-        find_row(&self.reader.lock(), hash)?.map_or(Ok(None), |row| match row {
-            Ok(row) => Ok(Some(row)),
-            Err(_) => Err(ObjectsError::Malformed { what: "catalog row", lsn: Lsn::ZERO }),
-        })
+        let malformed = |_| ObjectsError::Malformed { what: "catalog row", lsn: Lsn::ZERO };
+        let found = find_row(&self.reader.lock(), hash).map_err(ObjectsError::from);
+        self.watch(found.and_then(|row| row.transpose().map_err(malformed)))
     }
 
     /// Up to `limit` rows behind `after`, by hash; a malformed one gives its hash alone.
@@ -218,11 +324,24 @@ impl Catalog {
         after: Option<&ObjectHash>,
         limit: usize,
     ) -> Result<Vec<Result<Row, ObjectHash>>, ObjectsError> {
-        rows(&self.reader.lock(), after, limit)
+        let found = self.watch(rows(&self.reader.lock(), after, limit))?;
+        if found.iter().any(Result::is_err) {
+            self.note_damage();
+        }
+        Ok(found)
     }
 
     /// Writes a tail and commits; nothing is changed when that fails.
     pub(crate) fn write(
+        &self,
+        tail: &Tail,
+        (lsn, now): (Lsn, TimeDate),
+        totals: Totals,
+    ) -> Result<Written, ObjectsError> {
+        self.watch(self.write_tail(tail, (lsn, now), totals))
+    }
+
+    fn write_tail(
         &self,
         tail: &Tail,
         (lsn, now): (Lsn, TimeDate),
@@ -236,6 +355,9 @@ impl Catalog {
         session.write_segments()?;
         let Session { totals, displaced, .. } = session;
         write_header(&transaction, lsn, totals)?;
+        if tail.is_counted {
+            write_recount_due(&transaction, false)?;
+        }
         transaction.commit()?;
         Ok(Written { totals, displaced })
     }
@@ -252,8 +374,21 @@ impl Catalog {
             "SELECT {COLUMNS} FROM object WHERE idle_since IS NOT NULL AND idle_since <= ?1
              AND (idle_since, hash) > (?2, ?3) ORDER BY idle_since, hash LIMIT ?4"
         );
+        let found = self.watch(self.select_idle(&sql, (before, after), limit))?;
+        if found.iter().any(|(_, row)| row.is_none()) {
+            self.note_damage();
+        }
+        Ok(found)
+    }
+
+    fn select_idle(
+        &self,
+        sql: &str,
+        (before, after): (TimeDate, Option<IdlePlace>),
+        limit: usize,
+    ) -> Result<Vec<(IdlePlace, Option<Row>)>, ObjectsError> {
         let reader = self.reader.lock();
-        let mut select = reader.prepare_cached(&sql)?;
+        let mut select = reader.prepare_cached(sql)?;
         let (since, hash) = after.map_or((i64::MIN, Vec::new()), |(s, h)| (s.0, h.0.to_vec()));
         let rows = select.query_map(params![before.0, since, hash, limit as i64], |sql_row| {
             let since = TimeDate(sql_row.get(5)?);
@@ -268,6 +403,15 @@ impl Catalog {
     /// Deletes rows, each as it stands in the catalog, and commits; nothing is changed when that
     /// fails.
     pub(crate) fn delete(
+        &self,
+        rows: &[Row],
+        lsn: Lsn,
+        totals: Totals,
+    ) -> Result<Written, ObjectsError> {
+        self.watch(self.delete_rows(rows, lsn, totals))
+    }
+
+    fn delete_rows(
         &self,
         rows: &[Row],
         lsn: Lsn,
@@ -291,7 +435,7 @@ impl Catalog {
 
     /// Moves the write-ahead file into the catalog when it has grown long.
     pub(crate) fn backfill_when_long(&self) -> Result<(), ObjectsError> {
-        match std::fs::metadata(&self.wal) {
+        match fs::metadata(self.dir.join("catalog.db-wal")) {
             Ok(facts) if facts.len() > WAL_BYTES_MAX => self.backfill(),
             _ => Ok(()),
         }
@@ -300,8 +444,8 @@ impl Catalog {
     /// Moves the write-ahead file into the catalog and truncates it.
     pub(crate) fn backfill(&self) -> Result<(), ObjectsError> {
         let writer = self.writer.lock();
-        writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        let moved = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        self.watch(moved.map_err(ObjectsError::from))
     }
 }
 
@@ -310,9 +454,45 @@ fn settle_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
-fn load_header(db: &Connection) -> rusqlite::Result<(Lsn, Totals)> {
+/// A catalog whose tables are not what they should be is damaged.
+fn lacks_nothing(error: ObjectsError) -> ObjectsError {
+    match error {
+        ObjectsError::Catalog(rusqlite::Error::SqliteFailure(failure, reason))
+            if failure.extended_code == rusqlite::ffi::SQLITE_ERROR =>
+        {
+            ObjectsError::CatalogDamaged { reason: reason.unwrap_or_default() }
+        }
+        other => other,
+    }
+}
+
+/// Leaves a mark for the next start, durably.
+fn mark(dir: &Path) -> io::Result<()> {
+    File::create(dir.join(MARK_NAME))?.sync_all()?;
+    File::open(dir)?.sync_all()
+}
+
+/// Brings a catalog of format 1 up to date.
+fn upgrade(db: &mut Connection) -> Result<(), ObjectsError> {
+    let transaction = db.transaction()?;
+    let (mut loads, mut after) = (Loads::default(), None);
+    loop {
+        let found = rows(&transaction, after.as_ref(), WALK_ROWS)?;
+        let Some(last) = found.last() else { break };
+        after = Some(*last.as_ref().map_or_else(|hash| hash, |row| &row.hash));
+        for entry in found.iter().flatten().filter_map(|row| row.entry.as_ref()) {
+            loads.add(entry, 1);
+        }
+    }
+    transaction.execute("DELETE FROM segment", [])?;
+    write_segments(&transaction, &loads)?;
+    transaction.execute_batch(UPGRADE)?;
+    Ok(transaction.commit()?)
+}
+
+fn load_header(db: &Connection) -> rusqlite::Result<(Lsn, Totals, bool)> {
     let sql = "SELECT checkpointed_lsn, objects, reference_count, unreferenced, logical_bytes,
-               stored_bytes FROM header WHERE id = 1";
+               stored_bytes, recount_due FROM header WHERE id = 1";
     db.query_row(sql, [], |row| {
         let totals = Totals {
             objects: row.get(1)?,
@@ -321,8 +501,12 @@ fn load_header(db: &Connection) -> rusqlite::Result<(Lsn, Totals)> {
             logical_bytes: row.get(4)?,
             stored_bytes: row.get(5)?,
         };
-        Ok((Lsn(row.get::<_, i64>(0)? as u64), totals))
+        Ok((Lsn(row.get::<_, i64>(0)? as u64), totals, row.get(6)?))
     })
+}
+
+fn write_recount_due(db: &Connection, is_due: bool) -> rusqlite::Result<()> {
+    db.execute("UPDATE header SET recount_due = ?1 WHERE id = 1", [is_due]).map(|_| ())
 }
 
 fn write_header(db: &Connection, lsn: Lsn, totals: Totals) -> rusqlite::Result<()> {

@@ -134,6 +134,7 @@ impl Objects {
             segments,
             adopted: self.adopted.count() as u64,
             damaged: self.damaged.lock().len() as u64,
+            recount_due: self.recount_due(),
         })
     }
 

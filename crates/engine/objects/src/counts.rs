@@ -1,8 +1,7 @@
 //! Counts of references per database, kept sorted by DBIID and without zeros.
 
 use note::Dbiid;
-
-use crate::varint;
+use note::bytes::{Cursor, put_signed};
 
 /// References to one object, per database; may be negative while only a part is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,20 +57,19 @@ impl Counts {
         let mut out = Vec::with_capacity(self.0.len() * 9);
         for &(dbiid, count) in &self.0 {
             out.extend_from_slice(&dbiid.0.to_le_bytes());
-            varint::put(&mut out, varint::zigzag(count));
+            put_signed(&mut out, count);
         }
         out
     }
 
-    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Counts> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Counts> {
         let mut counts = Vec::with_capacity(bytes.len() / 9);
-        while let Some((dbiid, rest)) = bytes.split_first_chunk::<8>() {
-            bytes = rest;
-            let count = varint::unzigzag(varint::take(&mut bytes)?);
-            counts.push((Dbiid(u64::from_le_bytes(*dbiid)), count));
+        let mut cursor = Cursor::new(bytes);
+        while !cursor.is_empty() {
+            counts.push((Dbiid(cursor.u64().ok()?), cursor.signed().ok()?));
         }
         let sorted = counts.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        (bytes.is_empty() && sorted).then_some(Counts(counts))
+        sorted.then_some(Counts(counts))
     }
 }
 

@@ -6,8 +6,8 @@ use txlog::{AppendError, LogError, Lsn};
 /// Errors of the object store.
 ///
 /// `Full`, `Log`, `Append` and `Io` are trouble (the world is in the way, try again later);
-/// `Damage`, `Missing`, `CatalogLost`, `CatalogStale` and `LogReplaced` are damage (stored bytes
-/// are wrong or gone).
+/// `Damage`, `Missing`, `CatalogLost`, `CatalogStale`, `CatalogDamaged` and `LogReplaced` are
+/// damage (stored bytes are wrong or gone).
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectsError {
     /// The log takes no more ordinary records; the content was not stored.
@@ -95,12 +95,44 @@ pub enum ObjectsError {
         /// Highest format this program reads.
         known: i64,
     },
+    /// The catalog is not a sound SQLite file, or lacks what it must have. The next start makes it
+    /// anew from the segments.
+    #[error("catalog.db is damaged: {reason}")]
+    CatalogDamaged {
+        /// What SQLite said.
+        reason: String,
+    },
     /// SQLite could not do what was asked of the catalog.
     #[error("the object catalog is in trouble")]
-    Catalog(#[from] rusqlite::Error),
+    Catalog(#[source] rusqlite::Error),
     /// A file operation failed.
     #[error("file operation failed")]
     Io(#[from] std::io::Error),
+}
+
+impl From<rusqlite::Error> for ObjectsError {
+    fn from(error: rusqlite::Error) -> Self {
+        if says_damaged(&error) {
+            ObjectsError::CatalogDamaged { reason: error.to_string() }
+        } else {
+            ObjectsError::Catalog(error)
+        }
+    }
+}
+
+/// Does SQLite say that the bytes of the file are wrong?
+fn says_damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error {
+        rusqlite::Error::SqliteFailure(failure, _) => {
+            matches!(failure.code, DatabaseCorrupt | NotADatabase)
+        }
+        rusqlite::Error::QueryReturnedNoRows
+        | rusqlite::Error::InvalidColumnType(..)
+        | rusqlite::Error::FromSqlConversionFailure(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..) => true,
+        _ => false,
+    }
 }
 
 impl From<AppendError> for ObjectsError {

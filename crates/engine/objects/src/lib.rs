@@ -14,10 +14,12 @@ mod checkpoint;
 mod counts;
 mod error;
 mod hot;
+mod list;
 mod pins;
 mod prune;
 mod put;
 mod read;
+mod rebuild;
 mod record;
 mod report;
 mod rewrite;
@@ -26,15 +28,16 @@ mod squeeze;
 mod store;
 mod tail;
 mod tend;
-mod varint;
 
 #[cfg(test)]
 mod tests;
 
 pub use care::Recount;
 pub use error::ObjectsError;
+pub use list::{Estimate, ObjectFacts, ObjectPage, ObjectState, ThresholdEstimate};
 pub use pins::Pin;
 pub use prune::PruneOrder;
+pub use rebuild::Rebuilt;
 pub use report::{
     AdoptedSegment, DamagedBlock, Difference, ObjectsStatus, PruneReport, ResyncReport,
     RewriteReport, VerifyReport, VerifySlice,

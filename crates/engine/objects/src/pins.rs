@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use note::{ObjectHash, Ticket};
-use parking_lot::Mutex;
+use txlog::sync::Mutex;
 
 /// Every pinned hash and how many pins hold it.
 ///

@@ -27,6 +27,12 @@ pub struct PruneOrder {
     pub objects_max: u64,
 }
 
+/// Objects without references since then, or longer, may go.
+pub(crate) fn before(order: &PruneOrder) -> TimeDate {
+    let defer = i64::try_from(order.defer_s).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+    TimeDate(order.now.0.saturating_sub(defer))
+}
+
 impl Objects {
     /// Everything that is due by the clock and by [`crate::ObjectsOptions::defer_s`].
     pub fn prune_order(&self) -> PruneOrder {
@@ -42,9 +48,11 @@ impl Objects {
     /// # Errors
     /// `Catalog` when SQLite fails; what was pruned before that stays pruned.
     pub fn prune(&self, order: &PruneOrder) -> Result<PruneReport, ObjectsError> {
-        let mut report = PruneReport::default();
-        let defer = i64::try_from(order.defer_s).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        let before = TimeDate(order.now.0.saturating_sub(defer));
+        let mut report = PruneReport { waits: self.recount_due(), ..PruneReport::default() };
+        if report.waits {
+            return Ok(report);
+        }
+        let before = before(order);
         let mut after = None;
         while report.objects < order.objects_max {
             after = self.prune_some(order, (before, after), &mut report)?;
@@ -120,7 +128,7 @@ impl Objects {
     /// `Io` when a file cannot be removed; it is tried again the next time.
     pub fn synced(&self, lsn: Lsn) -> Result<u64, ObjectsError> {
         let _standing = self.checkpointing.lock();
-        if lsn != self.checkpointed_lsn() {
+        if lsn != self.checkpointed_lsn() || self.recount_due() {
             return Ok(0);
         }
         let adopted = self.adopted.ids();

@@ -1,9 +1,8 @@
 //! Payloads of object records in the log: blocks and ends (`docs/formats/objects.md`).
 
 use note::ObjectHash;
+use note::bytes::{BytesError, Cursor, put_bytes, put_signed, put_varint};
 use txlog::Lsn;
-
-use crate::varint;
 
 /// Bytes in front of the data of a block: form, raw length, checksum.
 pub(crate) const BLOCK_HEADER_BYTES: usize = 9;
@@ -90,49 +89,58 @@ impl Entry {
 
 /// Count, then per block: LSN (difference to the one before, zigzag), raw bytes, stored bytes.
 pub(crate) fn encode_blocks(blocks: &[BlockAddress], out: &mut Vec<u8>) {
-    varint::put(out, blocks.len() as u64);
+    put_varint(out, blocks.len() as u64);
     let mut before = 0_u64;
     for block in blocks {
-        varint::put(out, varint::zigzag(block.lsn.0.wrapping_sub(before) as i64));
-        varint::put(out, u64::from(block.raw_bytes));
-        varint::put(out, u64::from(block.stored_bytes));
+        put_signed(out, block.lsn.0.wrapping_sub(before) as i64);
+        put_varint(out, u64::from(block.raw_bytes));
+        put_varint(out, u64::from(block.stored_bytes));
         before = block.lsn.0;
     }
 }
 
 /// The blocks of an object of `length` bytes; everything in `bytes` must belong to them.
-pub(crate) fn decode_blocks(mut bytes: &[u8], length: u64) -> Option<Box<[BlockAddress]>> {
-    let count = varint::take(&mut bytes)?;
-    if count > (bytes.len() / 3).min(BLOCKS_MAX) as u64 {
-        return None;
+pub(crate) fn decode_blocks(bytes: &[u8], length: u64) -> Option<Box<[BlockAddress]>> {
+    read_blocks(&mut Cursor::new(bytes), length).ok()
+}
+
+/// Reads to the end.
+fn read_blocks(cursor: &mut Cursor<'_>, length: u64) -> Result<Box<[BlockAddress]>, BytesError> {
+    let count = cursor.count(3)?;
+    if count > BLOCKS_MAX {
+        return Err(BytesError::Range("number of blocks"));
     }
-    let mut blocks = Vec::with_capacity(count as usize);
+    let mut blocks = Vec::with_capacity(count);
     let (mut before, mut sum) = (0_u64, 0_u64);
     for _ in 0..count {
-        before = before.wrapping_add(varint::unzigzag(varint::take(&mut bytes)?) as u64);
-        let raw_bytes = u32::try_from(varint::take(&mut bytes)?).ok()?;
-        let stored_bytes = u32::try_from(varint::take(&mut bytes)?).ok()?;
+        before = before.wrapping_add(cursor.signed()? as u64);
+        let raw_bytes: u32 = cursor.small("length of a block")?;
+        let stored_bytes = cursor.small("length of a block")?;
         if raw_bytes == 0 || raw_bytes as usize > BLOCK_RAW_BYTES_MAX {
-            return None;
+            return Err(BytesError::Range("length of a block"));
         }
         sum += u64::from(raw_bytes);
         blocks.push(BlockAddress { lsn: Lsn(before), raw_bytes, stored_bytes });
     }
-    (bytes.is_empty() && sum == length).then(|| blocks.into_boxed_slice())
+    if cursor.is_empty() && sum == length {
+        Ok(blocks.into_boxed_slice())
+    } else {
+        Err(BytesError::Range("length of an object"))
+    }
 }
 
 /// Hash, length, blocks.
 fn encode_object(hash: &ObjectHash, length: u64, blocks: &[BlockAddress], out: &mut Vec<u8>) {
     out.extend_from_slice(&hash.0);
-    varint::put(out, length);
+    put_varint(out, length);
     encode_blocks(blocks, out);
 }
 
-fn decode_object(end_lsn: Lsn, mut bytes: &[u8]) -> Option<Entry> {
-    let hash = ObjectHash(varint::take_bytes(&mut bytes, 32)?.try_into().ok()?);
-    let length = varint::take(&mut bytes)?;
-    let blocks = decode_blocks(bytes, length)?;
-    Some(Entry { hash, length, end_lsn, blocks })
+fn decode_object(end_lsn: Lsn, bytes: &[u8]) -> Result<Entry, BytesError> {
+    let mut cursor = Cursor::new(bytes);
+    let (hash, length) = (cursor.hash()?, cursor.varint()?);
+    let blocks = read_blocks(&mut cursor, length)?;
+    Ok(Entry { hash, length, end_lsn, blocks })
 }
 
 /// Payload of an end record: form, object.
@@ -145,7 +153,7 @@ pub(crate) fn encode_end(hash: &ObjectHash, length: u64, blocks: &[BlockAddress]
 
 pub(crate) fn decode_end(end_lsn: Lsn, payload: &[u8]) -> Option<Entry> {
     let object = payload.strip_prefix(&[FORM_END])?;
-    decode_object(end_lsn, object)
+    decode_object(end_lsn, object).ok()
 }
 
 /// Payload of a relocate record: form, then per object its length in bytes and the object.
@@ -155,18 +163,16 @@ pub(crate) fn encode_relocate(entries: &[Entry]) -> Vec<u8> {
     for entry in entries {
         object.clear();
         encode_object(&entry.hash, entry.length, &entry.blocks, &mut object);
-        varint::put(&mut out, object.len() as u64);
-        out.extend_from_slice(&object);
+        put_bytes(&mut out, &object);
     }
     out
 }
 
 pub(crate) fn decode_relocate(lsn: Lsn, payload: &[u8]) -> Option<Vec<Entry>> {
-    let mut rest = payload.strip_prefix(&[FORM_RELOCATE])?;
+    let mut cursor = Cursor::new(payload.strip_prefix(&[FORM_RELOCATE])?);
     let mut entries = Vec::new();
-    while !rest.is_empty() {
-        let bytes = usize::try_from(varint::take(&mut rest)?).ok()?;
-        entries.push(decode_object(lsn, varint::take_bytes(&mut rest, bytes)?)?);
+    while !cursor.is_empty() {
+        entries.push(decode_object(lsn, cursor.bytes().ok()?).ok()?);
     }
     Some(entries)
 }

@@ -22,6 +22,8 @@ pub struct ObjectsStatus {
     pub adopted: u64,
     /// Objects that this process has found damaged.
     pub damaged: u64,
+    /// The catalog was made anew and not all references are counted yet: nothing is pruned.
+    pub recount_due: bool,
 }
 
 /// A segment file that the store has taken over.
@@ -31,9 +33,9 @@ pub struct AdoptedSegment {
     pub segment: u32,
     /// Length of the file in bytes.
     pub bytes: u64,
-    /// Bytes of it that belong to blocks of known objects.
+    /// Bytes of it that belong to known objects.
     pub live_bytes: u64,
-    /// Number of those blocks.
+    /// Blocks of known objects, and records that end or relocate one.
     pub live_blocks: u64,
 }
 
@@ -46,7 +48,7 @@ pub struct RewriteReport {
     pub objects: u64,
     /// Blocks appended again.
     pub blocks: u64,
-    /// Bytes of those blocks.
+    /// Bytes of those blocks, and of the records that say where they are.
     pub bytes: u64,
     /// Blocks that could not be moved because they are damaged; their segments stay.
     pub damaged: u64,
@@ -81,6 +83,8 @@ pub struct PruneReport {
     pub changed: u64,
     /// Stopped at the number of objects that was ordered.
     pub more: bool,
+    /// Nothing was looked at: references have to be counted anew first.
+    pub waits: bool,
 }
 
 /// One block that is not what was stored.

@@ -25,6 +25,10 @@ const PLAN_BYTES_MAX: u64 = 256 << 20;
 /// Bytes and objects that one relocate record is written for; one object may be longer.
 const BATCH_BYTES: u64 = 1 << 20;
 const BATCH_OBJECTS: usize = 64;
+/// A file that takes less than one part in this many of the log's segments is small.
+const SMALL_SHARE: u64 = 16;
+/// So many small files are made one, however much of them is alive.
+const SMALL_SEGMENTS_MIN: usize = 16;
 /// What the log adds to a block: its record header and alignment, about.
 const RECORD_BYTES: u64 = 28;
 
@@ -32,7 +36,7 @@ const RECORD_BYTES: u64 = 28;
 #[derive(Default)]
 pub(crate) struct Rewriting {
     victims: BTreeSet<u32>,
-    /// Objects with blocks in the victims.
+    /// Objects with blocks or their end in the victims.
     queue: VecDeque<ObjectHash>,
     /// Segments that cannot be emptied: left alone until the next start.
     stuck: BTreeSet<u32>,
@@ -61,7 +65,8 @@ impl Objects {
     }
 
     /// Moves about `budget_bytes` of live blocks out of adopted segments in which less than
-    /// [`crate::ObjectsOptions::rewrite_live_percent`] is alive. Call it again until nothing is
+    /// [`crate::ObjectsOptions::rewrite_live_percent`] is alive, and out of small ones when there
+    /// are many. Call it again until nothing is
     /// left; while it waits, a checkpoint has to come first.
     ///
     /// # Errors
@@ -105,7 +110,8 @@ impl Objects {
         Ok(())
     }
 
-    /// The adopted segments and what is alive in them. Opens those whose length is not known yet.
+    /// The adopted segments and what is alive in them. Opens those whose length is not known yet;
+    /// those whose file is not there are left out.
     ///
     /// # Errors
     /// `Io` when a file cannot be opened.
@@ -118,7 +124,7 @@ impl Objects {
             };
             let blocks = (load.blocks + fading.blocks).max(0) as u64;
             let live_bytes = (load.bytes + fading.bytes).max(0) as u64 + blocks * RECORD_BYTES;
-            let bytes = self.adopted.length(segment)?;
+            let Some(bytes) = self.adopted.length(segment)? else { continue };
             segments.push(AdoptedSegment { segment, bytes, live_bytes, live_blocks: blocks });
         }
         Ok(segments)
@@ -131,15 +137,11 @@ impl Objects {
         report: &mut RewriteReport,
     ) -> Result<(), ObjectsError> {
         rewriting.victims.clear();
-        let percent = u64::from(self.options.rewrite_live_percent);
-        let mut chosen = self.adopted_segments()?;
-        chosen.retain(|found| {
-            found.live_blocks > 0
-                && found.live_bytes * 100 < found.bytes * percent
-                && !rewriting.stuck.contains(&found.segment)
-                && !self.state.lock().open_puts.may_use(found.segment)
-        });
-        if chosen.len() < self.options.rewrite_segments_min.max(1) {
+        if self.recount_due() {
+            return Ok(());
+        }
+        let mut chosen = self.chosen(&rewriting.stuck)?;
+        if chosen.is_empty() {
             return Ok(());
         }
         chosen.sort_by_key(|found| found.live_bytes);
@@ -156,8 +158,31 @@ impl Objects {
         Ok(())
     }
 
-    /// Objects with blocks in `victims`: those of a database beside each other, in the order of
-    /// their places. A victim in which nothing is found is stuck.
+    /// Segments that are worth emptying: enough of those in which little is alive, or enough small
+    /// ones, that become one together.
+    fn chosen(&self, stuck: &BTreeSet<u32>) -> Result<Vec<AdoptedSegment>, ObjectsError> {
+        let percent = u64::from(self.options.rewrite_live_percent);
+        let small = self.log.payload_bytes_max() * 2 / SMALL_SHARE;
+        let mut found = self.adopted_segments()?;
+        found.retain(|found| {
+            found.live_blocks > 0
+                && !stuck.contains(&found.segment)
+                && !self.state.lock().open_puts.may_use(found.segment)
+        });
+        let (mut poor, others): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| found.live_bytes * 100 < found.bytes * percent);
+        let (tiny, _): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| one.bytes < small);
+        let tiny_poor = poor.iter().filter(|found| found.bytes < small).count();
+        if tiny.len() + tiny_poor >= SMALL_SEGMENTS_MIN {
+            poor.extend(tiny);
+        } else if poor.len() < self.options.rewrite_segments_min.max(1) {
+            poor.clear();
+        }
+        Ok(poor)
+    }
+
+    /// Objects with blocks or their end in `victims`: those of a database beside each other, in the
+    /// order of their places. A victim in which nothing is found is stuck.
     fn survivors(
         &self,
         victims: &BTreeSet<u32>,
@@ -166,16 +191,17 @@ impl Objects {
         let mut found: Vec<(Option<Dbiid>, Lsn, ObjectHash)> = Vec::new();
         let (mut empty, mut seen) = (victims.clone(), HashSet::new());
         let mut look = |entry: &Entry, dbiid: Option<Dbiid>| {
-            let mut inside = entry.blocks.iter().filter(|b| victims.contains(&b.lsn.segment()));
+            let places = entry.blocks.iter().map(|block| block.lsn).chain([entry.end_lsn]);
+            let mut inside = places.filter(|lsn| victims.contains(&lsn.segment()));
             if let Some(first) = inside.next()
                 && seen.insert(entry.hash)
             {
-                found.push((dbiid, first.lsn, entry.hash));
-                empty.remove(&first.lsn.segment());
-                inside.for_each(|block| _ = empty.remove(&block.lsn.segment()));
+                found.push((dbiid, first, entry.hash));
+                empty.remove(&first.segment());
+                inside.for_each(|lsn| _ = empty.remove(&lsn.segment()));
             }
         };
-        // what comes into the tail from now on has no blocks in adopted segments
+        // what comes into the tail from now on has nothing in adopted segments
         for entry in self.unsaved_entries() {
             look(&entry, None);
         }
@@ -225,7 +251,11 @@ impl Objects {
         self.state.lock().moved_bytes += report.bytes - start;
         let outcome = outcome.and_then(|()| self.relocate(moved));
         match outcome {
-            Ok(objects) => report.objects += objects,
+            Ok((objects, bytes)) => {
+                report.objects += objects;
+                report.bytes += bytes;
+                self.state.lock().moved_bytes += bytes;
+            }
             Err(error) => {
                 taken.into_iter().rev().for_each(|hash| rewriting.queue.push_front(hash));
                 return Err(error);
@@ -243,7 +273,8 @@ impl Objects {
     ) -> Result<Option<Moved>, ObjectsError> {
         let Some(entry) = self.load_entry(hash)? else { return Ok(None) };
         let is_victim = |block: &BlockAddress| rewriting.victims.contains(&block.lsn.segment());
-        if !entry.blocks.iter().any(is_victim) {
+        let ends_there = rewriting.victims.contains(&entry.end_lsn.segment());
+        if !ends_there && !entry.blocks.iter().any(is_victim) {
             return Ok(None);
         }
         let mut blocks = entry.blocks.clone();
@@ -271,8 +302,8 @@ impl Objects {
     }
 
     /// Says where objects stand now, unless they were written anew or pruned meanwhile. Returns
-    /// how many it was true of.
-    fn relocate(&self, moved: Vec<Moved>) -> Result<u64, ObjectsError> {
+    /// of how many it was true, and the bytes of the record.
+    fn relocate(&self, moved: Vec<Moved>) -> Result<(u64, u64), ObjectsError> {
         let _gate = self.gate.write();
         let mut entries = Vec::with_capacity(moved.len());
         for Moved { from, entry } in moved {
@@ -282,7 +313,7 @@ impl Objects {
             }
         }
         if entries.is_empty() {
-            return Ok(0);
+            return Ok((0, 0));
         }
         let payload = record::encode_relocate(&entries);
         let head = self.log.append(RecordKind::Relocate, Dbiid::NONE, &payload, Space::Ordinary)?;
@@ -291,6 +322,6 @@ impl Objects {
             entry.end_lsn = head.lsn;
             self.learn(Arc::new(entry));
         }
-        Ok(count)
+        Ok((count, payload.len() as u64))
     }
 }

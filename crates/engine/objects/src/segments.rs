@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use txlog::sync::Mutex;
 use txlog::{Disk, DiskFile, Lsn, segment_file_name};
 
 use crate::record::Entry;
@@ -13,10 +13,12 @@ use crate::record::Entry;
 /// Adopted segment files that are kept open.
 const OPEN_FILES_MAX: usize = 32;
 
-/// What the blocks of known objects take in one segment.
+/// What the blocks and ends of known objects take in one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
+    /// Blocks, and records that end or relocate an object.
     pub blocks: i64,
+    /// Bytes of the blocks.
     pub bytes: i64,
 }
 
@@ -25,8 +27,9 @@ pub(crate) struct Load {
 pub(crate) struct Loads(pub HashMap<u32, Load>);
 
 impl Loads {
-    /// Adds the blocks of an object `times` (1 or -1).
+    /// Adds the blocks and the end of an object `times` (1 or -1).
     pub(crate) fn add(&mut self, entry: &Entry, times: i64) {
+        self.0.entry(entry.end_lsn.segment()).or_default().blocks += times;
         for block in &entry.blocks {
             let load = self.0.entry(block.lsn.segment()).or_default();
             load.blocks += times;
@@ -138,16 +141,19 @@ impl Adopted {
         self.files.lock().known.keys().copied().collect()
     }
 
-    /// Length of an adopted segment's file in bytes.
-    pub(crate) fn length(&self, segment: u32) -> io::Result<u64> {
+    /// Length of an adopted segment's file in bytes; `None` when it is not there (any more).
+    pub(crate) fn length(&self, segment: u32) -> io::Result<Option<u64>> {
         if let Some(Some(length)) = self.files.lock().known.get(&segment) {
-            return Ok(*length);
+            return Ok(Some(*length));
         }
-        let length = self.disk.open(&self.path(segment))?.len()?;
+        let length = match self.disk.open(&self.path(segment)).and_then(|file| file.len()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            length => length?,
+        };
         if let Some(known) = self.files.lock().known.get_mut(&segment) {
             *known = Some(length);
         }
-        Ok(length)
+        Ok(Some(length))
     }
 
     /// Removes the file of a segment; who has it open reads on. It is gone for good after

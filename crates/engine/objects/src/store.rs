@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use note::{Dbiid, ObjectHash, TimeDate};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use txlog::sync::{Mutex, RwLock, RwLockReadGuard, thread_local};
 use txlog::{Clock, Disk, Head, Log, Lsn};
 
 use crate::catalog::{Catalog, Totals};
 use crate::hot::Hot;
 use crate::pins::Pins;
+use crate::rebuild::{Counting, Rebuilt, may_help, rebuild};
 use crate::record::{self, Entry};
 use crate::rewrite::Rewriting;
 use crate::segments::{Adopted, Loads, OpenPuts};
@@ -38,6 +39,7 @@ pub(crate) struct State {
     pub checkpointed: Lsn,
     pub totals: Totals,
     pub touched: Touched,
+    pub counting: Counting,
 }
 
 /// Counts that changed while a recount runs.
@@ -94,6 +96,7 @@ pub struct Objects {
     pub(crate) tending: Mutex<Tending>,
     /// Objects that were found damaged, up to a number.
     pub(crate) damaged: Mutex<HashSet<ObjectHash>>,
+    pub(crate) rebuilt: Option<Rebuilt>,
 }
 
 thread_local! {
@@ -110,7 +113,7 @@ pub struct Entered<'a> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        ENTERED.set(ENTERED.get() - 1);
+        ENTERED.with(|entered| entered.set(entered.get() - 1));
     }
 }
 
@@ -128,14 +131,15 @@ fn check_log(log: &Log, checkpointed: Lsn) -> Result<(), ObjectsError> {
 }
 
 impl Objects {
-    /// Opens the catalog in `options.dir`; makes it when neither it nor adopted segments are there.
+    /// Opens the catalog in `options.dir`; makes it when neither it nor adopted segments are there,
+    /// and makes it anew from the segments when it is lost, damaged or older than what the log
+    /// still holds (see [`Objects::rebuilt`], [`Objects::recount_due`]).
     ///
     /// Then the log is to be replayed from [`Objects::checkpointed_lsn`].
     ///
     /// # Errors
-    /// `CatalogLost` when adopted segments are there without a catalog, `CatalogStale` and
-    /// `LogReplaced` when log and catalog are not of one piece, `CatalogFormat` when a newer
-    /// program wrote it, `Catalog` and `Io` when the disk fails.
+    /// `LogReplaced` when the log is another one, `CatalogFormat` when a newer program wrote the
+    /// catalog, `Catalog` and `Io` when the disk fails.
     pub fn open(
         options: ObjectsOptions,
         log: Arc<Log>,
@@ -145,8 +149,18 @@ impl Objects {
         std::fs::create_dir_all(&options.dir)?;
         let options = options.bounded();
         let adopted = Adopted::open(&options.dir, disk)?;
-        let opened = Catalog::open(&options.dir, adopted.count())?;
-        check_log(&log, opened.checkpointed)?;
+        let opened = Catalog::open(&options.dir, adopted.count());
+        let opened =
+            opened.and_then(|opened| check_log(&log, opened.checkpointed).map(|()| opened));
+        let (opened, rebuilt) = match opened {
+            Ok(opened) => (opened, None),
+            Err(reason) if may_help(&reason) => {
+                let (opened, rebuilt) =
+                    rebuild(&options.dir, &adopted, &log, clock.now(), &reason)?;
+                (opened, Some(rebuilt))
+            }
+            Err(error) => return Err(error),
+        };
         let state = State {
             tail: Tail::default(),
             flushing: None,
@@ -158,6 +172,7 @@ impl Objects {
             checkpointed: opened.checkpointed,
             totals: opened.totals,
             touched: Touched::default(),
+            counting: Counting::new(opened.recount_due),
         };
         let tending = Tending::new(clock.now(), &options);
         Ok(Arc::new(Objects {
@@ -175,6 +190,7 @@ impl Objects {
             rewriting: Mutex::new(Rewriting::default()),
             tending: Mutex::new(tending),
             damaged: Mutex::new(HashSet::new()),
+            rebuilt,
         }))
     }
 
@@ -219,9 +235,9 @@ impl Objects {
     /// call nothing inside that walks the catalog (checkpoint, status, references, resync).
     pub fn enter(&self) -> Entered<'_> {
         // a second plain read would wait for a waiting checkpoint, which waits for the first
-        let nested = ENTERED.get() > 0;
+        let nested = ENTERED.with(Cell::get) > 0;
         let gate = if nested { self.gate.read_recursive() } else { self.gate.read() };
-        ENTERED.set(ENTERED.get() + 1);
+        ENTERED.with(|entered| entered.set(entered.get() + 1));
         Entered { _gate: gate, _stays_on_its_thread: PhantomData }
     }
 

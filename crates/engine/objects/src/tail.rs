@@ -27,11 +27,13 @@ pub(crate) struct Tail {
     /// Objects that lost their place to a later one with the same hash. Until that one is in the
     /// catalog a crash may bring them back, so their blocks are kept.
     pub displaced: Vec<Arc<Entry>>,
+    /// With it all references are counted again.
+    pub is_counted: bool,
 }
 
 impl Tail {
     pub(crate) fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.gone.is_empty()
+        self.changes.is_empty() && self.gone.is_empty() && !self.is_counted
     }
 
     pub(crate) fn entry(&self, hash: &ObjectHash) -> Option<Arc<Entry>> {
@@ -64,6 +66,7 @@ impl Tail {
         }
         self.gone.extend(&older.gone);
         self.displaced.extend(older.displaced.iter().cloned());
+        self.is_counted |= older.is_counted;
     }
 }
 

@@ -68,6 +68,10 @@ impl Target<'_> {
                 self.facts.title = title.into();
                 Ok(())
             }
+            Op::SetQuota(quota) => {
+                self.facts.quota = quota;
+                Ok(())
+            }
         }
     }
 
@@ -112,7 +116,7 @@ impl Target<'_> {
 
     fn update_note(&mut self, put: &PutNote<'_>) -> Result {
         let blob = &put.blob;
-        let (size, date) = self.size_and_date(put.id.0)?;
+        let (size, date, alive) = self.size_and_date(put.id.0)?;
         let hashes = (!blob.hashes.is_empty()).then_some(blob.hashes);
         let changed = self
             .conn
@@ -141,14 +145,16 @@ impl Target<'_> {
                 .prepare_cached("UPDATE entry SET size = ?2, date = ?3 WHERE note = ?1")?
                 .execute(params![put.id.0, blob.size as i64, blob.date.0])?;
         }
-        self.facts.count(0, (blob.size as i64).saturating_sub(size));
+        if alive {
+            self.facts.count(0, (blob.size as i64).saturating_sub(size));
+        }
         Ok(())
     }
 
-    fn size_and_date(&self, id: i64) -> Result<(i64, i64)> {
+    fn size_and_date(&self, id: i64) -> Result<(i64, i64, bool)> {
         self.conn
-            .prepare_cached("SELECT size, date FROM note WHERE id = ?1")?
-            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .prepare_cached("SELECT size, date, deleted IS NULL FROM note WHERE id = ?1")?
+            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?
             .ok_or(ApplyError::Mismatch("note to replace"))
     }
@@ -166,7 +172,9 @@ impl Target<'_> {
             })
             .optional()?;
         let (size, alive, class, sequence) = gone.ok_or(ApplyError::Mismatch("note to delete"))?;
-        self.facts.count(-i64::from(alive), size.saturating_neg());
+        if alive {
+            self.facts.count(-1, size.saturating_neg());
+        }
         if stub {
             self.conn
                 .prepare_cached(
@@ -180,20 +188,21 @@ impl Target<'_> {
     }
 
     fn set_deleted(&mut self, note: NoteRef, deleted: Option<TimeDate>) -> Result {
-        let changed = self
+        let (time, seq) = (deleted.map(|time| time.0), self.seq());
+        let size: Option<i64> = self
             .conn
             .prepare_cached(
                 "UPDATE note SET deleted = ?3, change_seq = ?4
-                 WHERE id = ?1 AND unid = ?2 AND (deleted IS NULL) = (?3 IS NOT NULL)",
+                 WHERE id = ?1 AND unid = ?2 AND (deleted IS NULL) = (?3 IS NOT NULL)
+                 RETURNING size",
             )?
-            .execute(params![
-                note.id.0,
-                &note.unid.0,
-                deleted.map(|time| time.0),
-                self.facts.change_seq as i64
-            ])?;
-        one(changed, "note to delete softly or restore")?;
-        self.facts.count(if deleted.is_some() { -1 } else { 1 }, 0);
+            .query_row(params![note.id.0, &note.unid.0, time, seq], |row| row.get(0))
+            .optional()?;
+        let size = size.ok_or(ApplyError::Mismatch("note to delete softly or restore"))?;
+        match deleted {
+            Some(_) => self.facts.count(-1, size.saturating_neg()),
+            None => self.facts.count(1, size),
+        }
         Ok(())
     }
 

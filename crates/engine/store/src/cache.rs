@@ -59,8 +59,11 @@ impl Store {
     /// Commits and closes a database unless it is in use.
     fn close_idle(&self, database: &Database) {
         let Some(mut state) = database.0.state.try_lock() else { return };
-        if state.applied > self.log.durable_lsn() || !self.commit(&database.0, &mut state) {
+        if state.applied > self.log.durable_lsn() {
             return;
+        }
+        if !self.commit(&database.0, &mut state) {
+            return self.close_uncommitted(&database.0, &mut state);
         }
         if self.drop_handle(&database.0, &mut state).is_some() {
             self.statistics.cache_closes.add(1);

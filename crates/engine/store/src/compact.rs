@@ -6,8 +6,9 @@ use rusqlite::Connection;
 
 use crate::handle::Handle;
 use crate::life::sync_parent;
-use crate::private::{NEW, Private, WORK, finish_file, step};
-use crate::{Compacted, Database, Result, Store, StoreError};
+use crate::private::{NEW, Private, WORK, finish_file, step, watched};
+use crate::progress::tell;
+use crate::{Compacted, Database, Progress, Result, Store, StoreError, unwatched};
 
 impl Store {
     /// Copies a database without its free pages, in order of its keys, and puts the copy in its
@@ -19,23 +20,33 @@ impl Store {
     /// [`StoreError::NotFound`], [`StoreError::Fenced`]; trouble of log and file system, after
     /// which the old file is in place.
     pub fn compact(&self, path: &str) -> Result<Compacted> {
+        self.compact_with(path, &mut unwatched)
+    }
+
+    /// As [`Store::compact`], watched.
+    ///
+    /// # Errors
+    /// As [`Store::compact`]; [`StoreError::Stopped`].
+    pub fn compact_with(&self, path: &str, progress: &mut Progress<'_>) -> Result<Compacted> {
         let _one = self.maintenance.lock();
         let database = self.database(path)?;
-        let result = self.compact_kept(&database);
+        let result = self.compact_kept(&database, progress);
         self.keep_no_longer(&database);
         self.trim_cache();
         result
     }
 
-    fn compact_kept(&self, database: &Database) -> Result<Compacted> {
+    fn compact_kept(&self, database: &Database, progress: &mut Progress<'_>) -> Result<Compacted> {
         let file = self.file_path(&database.path());
         let work = Private::new(&file, WORK)?;
         let new = Private::new(&file, NEW)?;
-        self.copy_kept(database, &work.0)?;
+        self.copy_kept(database, &work.0, progress)?;
         step()?;
         let bytes_before = length_of(&file) + length_of(&crate::handle::wal_path(&file));
-        copy_without_holes(&work.0, &new.0)?;
+        self.need_room(&new.0, length_of(&work.0))?;
+        copy_without_holes(&work.0, &new.0, progress)?;
         drop(work);
+        tell(progress, "applying the changes since", 0, 0)?;
         step()?;
         let mut handle = Handle::open(&new.0).map_err(|error| StoreError::Damage {
             path: database.path(),
@@ -104,13 +115,17 @@ fn length_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |facts| facts.len())
 }
 
-fn copy_without_holes(from: &Path, to: &Path) -> Result<()> {
-    let conn = Connection::open(from)?;
+fn copy_without_holes(from: &Path, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
+    let mut conn = Connection::open(from)?;
     conn.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=OFF;")?;
-    let to = to.to_str().ok_or(StoreError::BadPath {
+    let target = to.to_str().ok_or(StoreError::BadPath {
         path: to.display().to_string(),
         reason: "its directory has a name that is not UTF-8",
     })?;
-    conn.execute("VACUUM INTO ?1", [to])?;
-    Ok(())
+    let total = length_of(from);
+    watched(
+        &mut conn,
+        &mut || tell(progress, "writing without free pages", length_of(to).min(total), total),
+        |conn| conn.execute("VACUUM INTO ?1", [target]).map(drop),
+    )
 }

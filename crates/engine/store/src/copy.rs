@@ -8,10 +8,17 @@ use txlog::{Lsn, Space};
 use crate::database::State;
 use crate::handle::{Handle, remove_files};
 use crate::life::{check_path, sync_parent};
-use crate::private::{NEW, Private, copy_files, finish_file, is_cut_off, step};
+use crate::private::{NEW, Private, finish_file, is_cut_off, step};
 use crate::reconcile::references;
 use crate::register::{Life, Row};
-use crate::{Database, Result, Store, StoreError};
+use crate::{Database, Progress, Result, Store, StoreError, unwatched};
+
+/// How a copy is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyOptions {
+    /// The copy is no replica of the first: it gets a replica id of its own.
+    pub new_replica: bool,
+}
 
 impl Store {
     /// Makes a copy of a database, with a DBIID and UIDVALIDITYs of its own; it shares the objects,
@@ -22,13 +29,27 @@ impl Store {
     /// [`StoreError::NotFound`], [`StoreError::Fenced`], [`StoreError::BadPath`],
     /// [`StoreError::Exists`]; trouble of log and file system.
     pub fn copy(&self, from: &str, to: &str, new_replica: bool) -> Result<Database> {
+        self.copy_with(from, to, CopyOptions { new_replica }, &mut unwatched)
+    }
+
+    /// As [`Store::copy`], watched.
+    ///
+    /// # Errors
+    /// As [`Store::copy`]; [`StoreError::Stopped`].
+    pub fn copy_with(
+        &self,
+        from: &str,
+        to: &str,
+        options: CopyOptions,
+        progress: &mut Progress<'_>,
+    ) -> Result<Database> {
         check_path(to)?;
         let _one = self.maintenance.lock();
         let database = self.database(from)?;
         self.refuse_taken(to)?;
         let dbiid = self.new_dbiid();
-        let replica_id = new_replica.then(|| ReplicaId(self.new_dbiid().0));
-        let result = self.copy_counted(&database, to, dbiid, replica_id);
+        let replica_id = options.new_replica.then(|| ReplicaId(self.new_dbiid().0));
+        let result = self.copy_counted(&database, to, dbiid, replica_id, progress);
         if result.is_err() && self.register.get(dbiid).is_none() && !is_cut_off() {
             // References that were counted already are given back.
             self.forget_database(dbiid)?;
@@ -37,7 +58,7 @@ impl Store {
         result
     }
 
-    fn refuse_taken(&self, path: &str) -> Result<()> {
+    pub(crate) fn refuse_taken(&self, path: &str) -> Result<()> {
         if self.databases.read().contains_key(path) || self.file_path(path).exists() {
             return Err(StoreError::Exists { path: path.to_owned() });
         }
@@ -50,6 +71,7 @@ impl Store {
         to: &str,
         dbiid: Dbiid,
         replica_id: Option<ReplicaId>,
+        progress: &mut Progress<'_>,
     ) -> Result<Database> {
         let file = self.file_path(to);
         let folder = file.parent().unwrap_or(&file);
@@ -59,7 +81,7 @@ impl Store {
             let mut state = self.lock_committed(database)?;
             self.count_for(&state, dbiid)?;
             self.drop_handle(&database.0, &mut state);
-            copy_files(&self.file_path(&database.0.path()), &new.0)?;
+            self.copy_files(&self.file_path(&database.0.path()), &new.0, progress)?;
         }
         step()?;
         let mut handle = Handle::open(&new.0).map_err(|error| StoreError::Damage {
@@ -78,7 +100,7 @@ impl Store {
     }
 
     /// While the first is locked nobody takes an object away from it, so that the copy finds all.
-    fn count_for(&self, state: &State, dbiid: Dbiid) -> Result<()> {
+    pub(crate) fn count_for(&self, state: &State, dbiid: Dbiid) -> Result<()> {
         let Some(handle) = &state.handle else { return Err(StoreError::Aborted) };
         let change_seq = handle.facts.change_seq.saturating_add(1);
         self.count_adopted(dbiid, change_seq, references(handle)?)?;
@@ -86,7 +108,7 @@ impl Store {
     }
 
     /// The file first: one that is not registered is taken in at the next start.
-    fn register_copy(&self, new: &Path, dbiid: Dbiid, row: Row) -> Result<Database> {
+    pub(crate) fn register_copy(&self, new: &Path, dbiid: Dbiid, row: Row) -> Result<Database> {
         let _life = self.life.lock();
         self.refuse_taken(&row.path)?;
         let (path, file) = (row.path.clone(), self.file_path(&row.path));
@@ -95,6 +117,7 @@ impl Store {
         let result = step().and_then(|()| self.log_adopted(dbiid, row));
         if let Ok(database) = &result {
             self.databases.write().insert(path, database.clone());
+            self.counted_ahead.lock().remove(&dbiid);
         } else if self.register.get(dbiid).is_none() && !is_cut_off() {
             remove_files(&file).map_err(|error| StoreError::io(&file, error))?;
         }
@@ -118,6 +141,7 @@ impl Store {
             self.register.remove(dbiid);
             self.objects.database_deleted(&entered, head.lsn, dbiid);
         })?;
+        self.counted_ahead.lock().remove(&dbiid);
         Ok(())
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub is_open: AtomicBool,
     /// Whether what a start found in the log is still to be replayed.
     pub is_pending: AtomicBool,
+    /// Memory of the open transaction beyond the page cache, in bytes.
+    pub held: AtomicU64,
     /// Records that a crash would leave to be replayed.
     pub unsaved: AtomicUsize,
     watchers: Arc<Watchers>,
@@ -120,6 +122,7 @@ impl Database {
             last_used: AtomicU64::new(0),
             is_open: AtomicBool::new(false),
             is_pending: AtomicBool::new(false),
+            held: AtomicU64::new(0),
             unsaved: AtomicUsize::new(0),
             watchers: Arc::default(),
         }))

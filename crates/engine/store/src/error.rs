@@ -37,6 +37,14 @@ pub enum StoreError {
         /// What was found.
         reason: String,
     },
+    /// A file refers to an object that is not here.
+    #[error("{path} refers to object {hash}, which is not here")]
+    NoObject {
+        /// The file or database.
+        path: String,
+        /// Hash of the object.
+        hash: String,
+    },
     /// No such note, or it was deleted for good.
     #[error("there is no note {}", .0.0)]
     NoNote(NoteId),
@@ -74,6 +82,12 @@ pub enum StoreError {
     /// An earlier step of the write failed, so that it was rolled back; it may be tried again.
     #[error("the write was rolled back because a step of it failed")]
     Aborted,
+    /// The work was stopped by whoever watched its progress; nothing has changed.
+    #[error("stopped on request")]
+    Stopped,
+    /// The disk of the databases is full; writes wait until there is space, reads go on.
+    #[error("the disk of the databases is full")]
+    DiskFull,
     /// A write of the databases was not synced; nothing is checkpointed any more.
     #[error("the databases were not synced: {reason}")]
     NotSynced {
@@ -127,6 +141,7 @@ impl StoreError {
                 | StoreError::Damage { .. }
                 | StoreError::Aborted
                 | StoreError::NotSynced { .. }
+                | StoreError::DiskFull
         )
     }
 

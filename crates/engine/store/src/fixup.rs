@@ -2,32 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use note::{Dbiid, Note};
+use note::Dbiid;
 use rusqlite::Connection;
 use txlog::Lsn;
 
 use crate::apply::Target;
 use crate::bytes::Cursor;
+use crate::check::{check, is_mended};
 use crate::copy::row_of;
 use crate::database::State;
 use crate::handle::{Handle, OpenError, wal_path};
 use crate::life::{move_files, sync_parent};
 use crate::op::Op;
-use crate::prepared::unpack;
-use crate::private::{NEW, Private, WORK, beside, copy_files, finish_file, is_cut_off, step};
+use crate::private::{NEW, Private, WORK, beside, finish_file, is_cut_off, step};
 use crate::reconcile::references;
 use crate::record::ChangeRecord;
 use crate::register::Row;
 use crate::salvage::{Saved, salvage};
-use crate::schema::Facts;
-use crate::{Database, Fixed, Result, Store, StoreError};
+use crate::{Database, Fixed, Progress, Result, Store, StoreError, unwatched};
 
 /// Ending of a repaired file that waits for its place.
 const FIXED: &str = "fixed";
 /// Ending of a damaged file that was replaced.
 const DAMAGED: &str = "damaged";
-/// Findings told of one database.
-const FINDINGS_MAX: usize = 20;
 
 impl Store {
     /// Checks a database, fenced or not: its pages, every note, its counters. What can be mended
@@ -39,26 +36,45 @@ impl Store {
     /// [`StoreError::NotFound`]; [`StoreError::Damage`] when a rebuild is needed and not wanted, or
     /// nothing is left to rebuild from; trouble of log and file system.
     pub fn fixup(&self, path: &str, rebuild: bool) -> Result<Fixed> {
+        self.fixup_with(path, rebuild, &mut unwatched)
+    }
+
+    /// As [`Store::fixup`], watched. A repair that has begun to write a new file can be stopped
+    /// until that is whole; the database stays fenced then when it was found damaged.
+    ///
+    /// # Errors
+    /// As [`Store::fixup`]; [`StoreError::Stopped`].
+    pub fn fixup_with(
+        &self,
+        path: &str,
+        rebuild: bool,
+        progress: &mut Progress<'_>,
+    ) -> Result<Fixed> {
         let _one = self.maintenance.lock();
         let database = self.find(path)?;
-        let result = self.fixup_one(&database, rebuild);
+        let result = self.fixup_one(&database, rebuild, progress);
         self.trim_cache();
         result
     }
 
-    fn fixup_one(&self, database: &Database, rebuild: bool) -> Result<Fixed> {
+    fn fixup_one(
+        &self,
+        database: &Database,
+        rebuild: bool,
+        progress: &mut Progress<'_>,
+    ) -> Result<Fixed> {
         let path = database.path();
         let file = self.file_path(&path);
         let mut found = Vec::new();
-        match self.copy_for_check(database, &file) {
+        match self.copy_for_check(database, &file, progress) {
             Ok(work) => {
-                found = check(&work.0);
+                found = check(&work.0, progress)?;
                 if found.is_empty() {
                     return Ok(Fixed { path, ..Fixed::default() });
                 }
-                if is_mended(&work.0) {
+                if is_mended(&work.0, progress)? {
                     drop(work);
-                    let mended = self.updall_one(database)?;
+                    let mended = self.updall_one(database, progress)?;
                     return Ok(Fixed { path, found, mended, ..Fixed::default() });
                 }
             }
@@ -69,23 +85,34 @@ impl Store {
             return Err(StoreError::Damage { path, what: found.join("; ") });
         }
         let dbiid = self.new_dbiid();
-        let result = self.repair(database, &file, dbiid);
+        let result = self.repair(database, &file, dbiid, progress);
         if result.is_err() && self.register.get(dbiid).is_none() && !is_cut_off() {
             self.forget_database(dbiid)?;
         }
         Ok(Fixed { found, ..result? })
     }
 
-    fn copy_for_check(&self, database: &Database, file: &Path) -> Result<Private> {
+    fn copy_for_check(
+        &self,
+        database: &Database,
+        file: &Path,
+        progress: &mut Progress<'_>,
+    ) -> Result<Private> {
         let work = Private::new(file, WORK)?;
         let mut state = self.lock_committed(database)?;
         self.drop_handle(&database.0, &mut state);
-        copy_files(file, &work.0)?;
+        self.copy_files(file, &work.0, progress)?;
         Ok(work)
     }
 
     /// From here on nothing is written into the database.
-    fn repair(&self, database: &Database, file: &Path, dbiid: Dbiid) -> Result<Fixed> {
+    fn repair(
+        &self,
+        database: &Database,
+        file: &Path,
+        dbiid: Dbiid,
+        progress: &mut Progress<'_>,
+    ) -> Result<Fixed> {
         let shared = &database.0;
         let path = database.path();
         let Some(row) = self.register.get(shared.dbiid) else {
@@ -95,12 +122,13 @@ impl Store {
         let records = {
             let mut state = self.lock_for_repair(database)?;
             self.drop_handle(shared, &mut state);
-            copy_files(file, &work.0)?;
+            self.copy_files(file, &work.0, progress)?;
             state.records.clone()
         };
         let new = Private::new(file, NEW)?;
         let mut handle = self.new_file(&new.0, dbiid, &row)?;
-        let mut saved = salvage(&work.0, &mut handle)?;
+        handle.spill(true)?;
+        let mut saved = salvage(&work.0, &mut handle, progress)?;
         drop(work);
         step()?;
         let lost_changes = self.replay_sound(shared.dbiid, &records, &mut handle, &saved)?;
@@ -228,6 +256,7 @@ impl Store {
         let result = step().and_then(|()| finish_replacing(&file));
         // When the file is not in place yet, the first use tries again.
         self.databases.write().insert(path, repaired);
+        self.counted_ahead.lock().remove(&dbiid);
         result
     }
 
@@ -288,79 +317,4 @@ fn apply_sound(dbiid: Dbiid, payload: &[u8], handle: &mut Handle) -> Result<u64>
         }
     }
     Ok(lost)
-}
-
-/// What is wrong with a file.
-fn check(path: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let result = Handle::open(path)
-        .map_err(|error| error.to_string())
-        .and_then(|handle| check_open(&handle, &mut found).map_err(|error| error.to_string()));
-    found.extend(result.err());
-    found.truncate(FINDINGS_MAX);
-    found
-}
-
-fn check_open(handle: &Handle, found: &mut Vec<String>) -> rusqlite::Result<()> {
-    let conn = &handle.conn;
-    {
-        let mut statement = conn.prepare(&format!("PRAGMA integrity_check({FINDINGS_MAX})"))?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let said: String = row.get(0)?;
-            if said != "ok" {
-                found.push(said);
-            }
-        }
-    }
-    check_notes(conn, found)?;
-    let counts = crate::updall::counted(conn)?;
-    let Facts { notes, logical_bytes, stubs, .. } = handle.facts;
-    if counts != (notes, logical_bytes, stubs) {
-        found.push("the header counts other notes than there are".to_owned());
-    }
-    let wrong = crate::updall::wrong_rows(conn)?;
-    if wrong > 0 {
-        found.push(format!("{wrong} counters or copies are wrong"));
-    }
-    let sql = "SELECT count(*) FROM entry WHERE NOT EXISTS (SELECT 1 FROM note
-                 WHERE note.id = entry.note) OR folder NOT IN (SELECT id FROM folder)";
-    let loose: i64 = conn.query_row(sql, [], |row| row.get(0))?;
-    if loose > 0 {
-        found.push(format!("{loose} entries have no note or no folder"));
-    }
-    Ok(())
-}
-
-fn check_notes(conn: &Connection, found: &mut Vec<String>) -> rusqlite::Result<()> {
-    let mut statement = conn.prepare("SELECT id, unpacked, crc, body FROM note")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (id, unpacked, crc): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let what = match unpack(row.get(3)?, unpacked as u64, crc as u32) {
-            Ok(bytes) => Note::decode(&bytes).err().map(|error| error.to_string()),
-            Err(what) => Some(what.to_string()),
-        };
-        if let Some(what) = what {
-            found.push(format!("note {id}: {what}"));
-            if found.len() >= FINDINGS_MAX {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether rebuilding indexes and counters mends a private copy.
-fn is_mended(path: &Path) -> bool {
-    let Ok(mut handle) = Handle::open(path) else { return false };
-    let mend = || -> rusqlite::Result<()> {
-        handle.begin()?;
-        crate::updall::rebuild(&handle.conn, &mut handle.facts)?;
-        handle.commit()
-    };
-    let mut mend = mend;
-    let mended = mend().is_ok();
-    drop(handle);
-    mended && check(path).is_empty()
 }

@@ -8,11 +8,14 @@ use note::Dbiid;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::Quota;
 use crate::register::Row;
-use crate::schema::{APPLICATION_ID, Facts, ODS, SCHEMA};
+use crate::schema::{APPLICATION_ID, Facts, HEADER, ODS, ODS_MIN, SCHEMA, upgrade};
 
 /// Prepared statements kept per connection.
 const STATEMENTS_MAX: usize = 80;
+/// Page cache of a connection, in bytes.
+pub(crate) const CACHE_BYTES: u64 = 1 << 20;
 /// How long another opener of the file is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(2);
 
@@ -91,8 +94,10 @@ impl Handle {
             notes: 0,
             stubs: 0,
             logical_bytes: 0,
+            quota: Quota::default(),
         };
         conn.execute_batch("BEGIN")?;
+        conn.execute_batch(HEADER)?;
         conn.execute_batch(SCHEMA)?;
         conn.execute_batch(&format!(
             "PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={ODS};"
@@ -115,14 +120,20 @@ impl Handle {
         if number("application_id")? != i64::from(APPLICATION_ID) {
             return Err(OpenError::Unsound("it was not made by this program".to_owned()));
         }
-        match u32::try_from(number("user_version")?) {
-            Ok(ODS) => {}
+        let ods = match u32::try_from(number("user_version")?) {
             Ok(found) if found > ODS => return Err(OpenError::Newer(found)),
+            Ok(found) if found >= ODS_MIN => found,
             _ => return Err(OpenError::Unsound("unknown structure version".to_owned())),
-        }
+        };
         conn.execute_batch("PRAGMA synchronous=NORMAL;")?;
-        let facts = Facts::load(&conn)?;
-        Ok(Handle { conn, facts, in_transaction: false })
+        let facts = Facts::load(&conn, ods)?;
+        let mut handle = Handle { conn, facts, in_transaction: false };
+        if ods < ODS {
+            // Committed with the next change, or done again at the next start.
+            handle.begin()?;
+            handle.facts = upgrade(&handle.conn, ods)?;
+        }
+        Ok(handle)
     }
 
     /// Opens the transaction that stays open until the next checkpoint.
@@ -132,6 +143,32 @@ impl Handle {
             self.in_transaction = true;
         }
         Ok(())
+    }
+
+    /// Lets a transaction write pages before its commit when they are more than the page cache
+    /// holds (`wanted`), or keeps them in memory, as it is at first. What was done is committed.
+    /// With it a full disk ends the transaction: everything before must be committed.
+    pub fn spill(&mut self, wanted: bool) -> rusqlite::Result<()> {
+        self.commit()?;
+        self.conn.execute_batch(if wanted {
+            "PRAGMA cache_spill=ON"
+        } else {
+            "PRAGMA cache_spill=OFF"
+        })
+    }
+
+    /// Memory of the page cache and of the open transaction, in bytes.
+    #[allow(unsafe_code)]
+    pub fn cache_bytes(&self) -> u64 {
+        let (mut now, mut highest) = (0, 0);
+        let what = rusqlite::ffi::SQLITE_DBSTATUS_CACHE_USED;
+        // SAFETY: the connection is open for as long as `self` lives, is used by this thread
+        // alone meanwhile, and both numbers outlive the call.
+        let code = unsafe {
+            let conn = self.conn.handle();
+            rusqlite::ffi::sqlite3_db_status(conn, what, &mut now, &mut highest, 0)
+        };
+        if code == rusqlite::ffi::SQLITE_OK { u64::try_from(now).unwrap_or(0) } else { 0 }
     }
 
     /// Whether SQLite rolled back the open transaction on its own.
@@ -191,8 +228,9 @@ fn configure(conn: &Connection) -> Result<(), OpenError> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.execute_batch(
         "PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=0;
-         PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA cache_size=-1024;",
+         PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA cache_spill=OFF;",
     )?;
+    conn.execute_batch(&format!("PRAGMA cache_size=-{}", CACHE_BYTES / 1_024))?;
     let mode: String = conn.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
     if mode != "wal" {
         return Err(OpenError::Unsound(format!("journal mode is {mode}")));

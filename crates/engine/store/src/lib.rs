@@ -6,10 +6,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod apply;
-mod bytes;
 mod cache;
+mod carried;
+mod check;
 mod compact;
 mod copy;
+mod copy_notes;
 mod database;
 mod error;
 mod fixup;
@@ -21,12 +23,14 @@ mod options;
 mod pages;
 mod prepared;
 mod private;
+mod progress;
 mod reader;
 mod reconcile;
 mod record;
 mod recovery;
 mod register;
 mod replay;
+mod room;
 mod round;
 mod salvage;
 mod schema;
@@ -37,15 +41,21 @@ mod values;
 mod write;
 mod writer;
 
+use note::bytes;
+
+pub use copy::CopyOptions;
 pub use database::{Database, Watch, Watcher};
 pub use error::StoreError;
 pub use options::{NewDatabase, StoreOptions};
 pub use prepared::PreparedNote;
-pub use reader::Reader;
-pub use store::Store;
+pub use progress::{Progress, Step, unwatched};
+pub use reader::{NoteVisit, Reader};
+pub use room::{FileSystems, Room};
+pub use store::{References, Store};
 pub use values::{
-    Change, Changed, Compacted, DatabaseInfo, Entry, EntryFlags, Fixed, Folder, FolderId, NoteId,
-    NoteMeta, Put, Read, Recovery, Replayed, Stub, StubMeta, Updated, Written,
+    Change, Changed, Compacted, CopiedNotes, DatabaseInfo, Entry, EntryFlags, Exported, Fixed,
+    Folder, FolderId, NoteId, NoteMeta, Put, Quota, Read, Recovery, Replayed, Stub, StubMeta,
+    Updated, Written,
 };
 pub use write::Writer;
 

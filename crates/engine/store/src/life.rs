@@ -9,10 +9,12 @@ use txlog::{Head, Lsn, RecordKind, Space};
 use crate::handle::{remove_files, wal_path};
 use crate::register::{Life, Row};
 use crate::schema::ODS;
-use crate::{Database, DatabaseInfo, NewDatabase, Result, Store, StoreError};
+use crate::{Database, DatabaseInfo, NewDatabase, Quota, Result, Store, StoreError};
 
 /// File name endings of databases: databases, mail boxes of the router, templates.
 pub const ENDINGS: [&str; 3] = ["nsf", "box", "ntf"];
+/// Bytes that making a database takes at most, its -wal included.
+const NEW_FILE_BYTES: u64 = 256 << 10;
 /// Longest path of a database, in bytes.
 const PATH_BYTES_MAX: usize = 512;
 /// Longest part of a path, in bytes; leaves room for "-journal".
@@ -54,6 +56,7 @@ impl Store {
         if self.databases.read().contains_key(path) || self.file_path(path).exists() {
             return Err(StoreError::Exists { path: path.to_owned() });
         }
+        self.need_room(&self.options.data_dir.join("x"), NEW_FILE_BYTES)?;
         let dbiid = self.new_dbiid();
         let row = Row {
             path: path.to_owned(),
@@ -235,6 +238,7 @@ impl Store {
             deleted: 0,
             size_bytes: length(&file) + length(&wal_path(&file)),
             logical_bytes: 0,
+            quota: Quota::default(),
             checkpointed_lsn: Lsn::ZERO,
             applied_lsn: Lsn::ZERO,
             fenced: None,
@@ -253,6 +257,7 @@ impl Store {
             info.title = handle.facts.title.to_string();
             info.notes = handle.facts.notes.max(0) as u64;
             info.deleted = handle.facts.stubs.max(0) as u64;
+            info.quota = handle.facts.quota;
             info.logical_bytes = handle.facts.logical_bytes.max(0) as u64;
         }
         drop(state);

@@ -4,7 +4,7 @@ use note::{TimeDate, Unid};
 
 use crate::bytes::{BytesError, Cursor, put_bytes, put_varint};
 use crate::prepared::NoteBlob;
-use crate::{FolderId, NoteId};
+use crate::{FolderId, NoteId, Quota};
 
 /// A note by local and universal id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub(crate) enum Op<'a> {
     SetFlags { folder: FolderRef, uid: u32, flags: u16, keywords: &'a str },
     RemoveEntry { folder: FolderRef, uid: u32, note: NoteId, seen: bool },
     SetTitle { title: &'a str },
+    SetQuota(Quota),
 }
 
 mod code {
@@ -82,6 +83,7 @@ mod code {
     pub const SET_FLAGS: u8 = 10;
     pub const REMOVE_ENTRY: u8 = 11;
     pub const SET_TITLE: u8 = 12;
+    pub const SET_QUOTA: u8 = 13;
 }
 
 fn put_note_ref(out: &mut Vec<u8>, code: u8, note: NoteRef) {
@@ -129,6 +131,11 @@ impl<'a> Op<'a> {
             Op::SetTitle { title } => {
                 out.push(code::SET_TITLE);
                 put_bytes(out, title.as_bytes());
+            }
+            Op::SetQuota(quota) => {
+                out.push(code::SET_QUOTA);
+                put_varint(out, quota.limit_bytes);
+                put_varint(out, quota.warn_bytes);
             }
             _ => self.encode_of_folder(out),
         }
@@ -196,6 +203,9 @@ impl<'a> Op<'a> {
             }
             code::SET_SEEN => Op::SetSeen { note: note_ref(cursor)?, seen: cursor.flag()? },
             code::SET_TITLE => Op::SetTitle { title: cursor.text()? },
+            code::SET_QUOTA => {
+                Op::SetQuota(Quota { limit_bytes: cursor.varint()?, warn_bytes: cursor.varint()? })
+            }
             other => return Op::decode_of_folder(other, cursor),
         })
     }

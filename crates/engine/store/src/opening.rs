@@ -15,6 +15,9 @@ use crate::record::ChangeRecord;
 use crate::register::Row;
 use crate::{Database, Result, Store, StoreError};
 
+/// Memory that a replay takes before it is committed, in bytes.
+const REPLAY_BYTES_MAX: u64 = 16 << 20;
+
 /// Why a database cannot be opened.
 pub(crate) enum Obstacle {
     /// It stays closed until somebody mends it.
@@ -62,7 +65,8 @@ impl From<LogError> for Obstacle {
     }
 }
 
-fn is_constraint(error: &rusqlite::Error) -> bool {
+/// Whether SQLite says that rows contradict each other.
+pub(crate) fn is_constraint(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
@@ -111,6 +115,7 @@ impl Store {
         state.is_unmade = false;
         state.forget_records(state.checkpointed.min(state.committed));
         shared.unsaved.store(state.records.len(), Ordering::Relaxed);
+        self.note_held(shared, Some(&handle));
         if count > 0 {
             let first = state.records.iter().find(|lsn| **lsn >= state.committed).copied();
             shared.need_from(|| first.unwrap_or(state.committed), self.now().0);
@@ -155,9 +160,15 @@ impl Store {
         let folder = path.parent().unwrap_or(&path);
         std::fs::create_dir_all(folder).map_err(|error| StoreError::io(folder, error))?;
         remove_files(&path).map_err(|error| StoreError::io(&path, error))?;
-        Handle::create(&path, dbiid, row).map_err(|error| match error {
-            OpenError::Trouble(error) => StoreError::Sqlite(error),
-            other => StoreError::Damage { path: row.path.clone(), what: other.to_string() },
+        Handle::create(&path, dbiid, row).map_err(|error| {
+            // Half a file is in the way of the next attempt.
+            if let Err(error) = remove_files(&path) {
+                tracing::warn!(path = %row.path, %error, "half a database file stays");
+            }
+            match error {
+                OpenError::Trouble(error) => StoreError::Sqlite(error),
+                other => StoreError::Damage { path: row.path.clone(), what: other.to_string() },
+            }
         })
     }
 
@@ -215,8 +226,24 @@ impl Store {
             replay_record(dbiid, &payload, handle)?;
             handle.facts.applied_lsn = head.end;
             count += 1;
+            if handle.cache_bytes() > REPLAY_BYTES_MAX {
+                self.write_replayed(handle)?;
+            }
         }
         Ok(count)
+    }
+
+    /// A long replay is committed in between, so that it takes little memory; when the disk is
+    /// full it goes on in memory as far as that is allowed.
+    fn write_replayed(&self, handle: &mut Handle) -> Result<(), Obstacle> {
+        if self.has_room(handle) {
+            self.durable(handle.facts.applied_lsn).wait()?;
+            Ok(handle.commit()?)
+        } else if self.is_out_of_memory(handle) {
+            Err(Obstacle::Trouble(StoreError::DiskFull))
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn oldest_lsn(&self) -> Lsn {

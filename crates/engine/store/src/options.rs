@@ -7,6 +7,8 @@ use note::{ReplicaId, TimeDate};
 use objects::ObjectsOptions;
 use txlog::{Clock, Disk, LogOptions, RealDisk, SystemClock};
 
+use crate::{FileSystems, Room};
+
 /// Where a store lies and how it works.
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -28,6 +30,11 @@ pub struct StoreOptions {
     pub checkpoint_age_s: u64,
     /// Pages in a -wal above which it is written back into its database.
     pub wal_pages_max: u32,
+    /// Memory that open transactions may take beyond the page caches of their databases, in bytes.
+    /// Above it the largest are committed early; when the disk is full, writes are refused.
+    pub unwritten_bytes_max: u64,
+    /// Says how full the disk is.
+    pub room: Arc<dyn Room>,
     /// The disk below log and objects.
     pub disk: Arc<dyn Disk>,
     /// The clock.
@@ -48,6 +55,8 @@ impl StoreOptions {
             object_bytes_min: 4_096,
             checkpoint_age_s: 600,
             wal_pages_max: 4_000,
+            unwritten_bytes_max: 128 << 20,
+            room: Arc::new(FileSystems),
             disk: Arc::new(RealDisk),
             clock: Arc::new(SystemClock),
         }

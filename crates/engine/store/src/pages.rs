@@ -4,6 +4,10 @@
 //! the file says are free are passed over. See "Database File Format" of SQLite, sections 1.5 to
 //! 2.1. Nothing here trusts a byte: what does not fit is passed over.
 
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 /// Free pages by the page map of a file with automatic vacuum.
 const MAP_FREE: u8 = 2;
 /// Longest row, in bytes.
@@ -48,20 +52,64 @@ pub(crate) struct Row {
     pub values: Vec<Value>,
 }
 
-/// The bytes of a database file.
-pub(crate) struct Pages<'a> {
-    file: &'a [u8],
-    page_bytes: usize,
+/// Where the pages of a database come from.
+pub(crate) trait Source {
+    /// Length in bytes.
+    fn len(&self) -> u64;
+
+    /// Fills `page` with the bytes at `offset`; false when they are not there.
+    fn read(&self, offset: u64, page: &mut [u8]) -> bool;
 }
 
-impl<'a> Pages<'a> {
-    pub fn new(file: &'a [u8], page_bytes: usize) -> Pages<'a> {
-        Pages { file, page_bytes }
+impl Source for File {
+    fn len(&self) -> u64 {
+        self.metadata().map_or(0, |facts| facts.len())
     }
 
-    fn page(&self, number: usize) -> Option<&'a [u8]> {
+    fn read(&self, offset: u64, page: &mut [u8]) -> bool {
+        self.read_exact_at(page, offset).is_ok()
+    }
+}
+
+impl Source for Vec<u8> {
+    fn len(&self) -> u64 {
+        self.as_slice().len() as u64
+    }
+
+    fn read(&self, offset: u64, page: &mut [u8]) -> bool {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = self.get(start..start.saturating_add(page.len()));
+        found.is_some_and(|found| {
+            page.copy_from_slice(found);
+            true
+        })
+    }
+}
+
+/// The pages of a database file. Only three of them are in memory at a time, and one row.
+pub(crate) struct Pages<S> {
+    source: S,
+    page_bytes: usize,
+    count: usize,
+    /// The page of the page map that was looked at last, and its number.
+    map: RefCell<(usize, Vec<u8>)>,
+}
+
+impl<S: Source> Pages<S> {
+    pub fn new(source: S, page_bytes: usize) -> Pages<S> {
+        let count = usize::try_from(source.len() / page_bytes as u64).unwrap_or(usize::MAX);
+        Pages { source, page_bytes, count, map: RefCell::default() }
+    }
+
+    /// How many pages there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    fn load(&self, number: usize, page: &mut Vec<u8>) -> Option<()> {
         let start = number.checked_sub(1)?.checked_mul(self.page_bytes)?;
-        self.file.get(start..start.checked_add(self.page_bytes)?)
+        page.resize(self.page_bytes, 0);
+        (number <= self.count && self.source.read(start as u64, page)).then_some(())
     }
 
     /// Whether the page map says that a page is free, or that it is a map itself.
@@ -70,44 +118,61 @@ impl<'a> Pages<'a> {
         let Some(behind) = number.checked_sub(2) else { return false };
         let (map, at) = (2 + behind / (entries + 1) * (entries + 1), behind % (entries + 1));
         let Some(at) = at.checked_sub(1) else { return true };
-        self.page(map).and_then(|map| map.get(at * 5)) == Some(&MAP_FREE)
+        let (loaded, page) = &mut *self.map.borrow_mut();
+        if *loaded != map {
+            *loaded = if self.load(map, page).is_some() { map } else { 0 };
+        }
+        *loaded == map && page.get(at * 5) == Some(&MAP_FREE)
     }
 
-    /// Calls `visit` with every row that can be read.
-    pub fn each_row(&self, visit: &mut dyn FnMut(Row)) {
-        for number in 1..=self.file.len() / self.page_bytes {
-            if !self.is_passed_over(number) {
-                self.rows_of(number, visit);
+    /// Calls `visit` with every row that can be read, and `look` with the number of each page
+    /// before; when that gives an error the reading ends with it.
+    pub fn each_row<E>(
+        &self,
+        visit: &mut dyn FnMut(Row) -> Result<(), E>,
+        look: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut page = Vec::new();
+        for number in 1..=self.count {
+            look(number)?;
+            if !self.is_passed_over(number) && self.load(number, &mut page).is_some() {
+                self.rows_of(number, &page, visit)?;
             }
         }
+        Ok(())
     }
 
-    fn rows_of(&self, number: usize, visit: &mut dyn FnMut(Row)) {
-        let Some(page) = self.page(number) else { return };
+    fn rows_of<E>(
+        &self,
+        number: usize,
+        page: &[u8],
+        visit: &mut dyn FnMut(Row) -> Result<(), E>,
+    ) -> Result<(), E> {
         let start = if number == 1 { 100 } else { 0 };
         let (has_rowid, pointers, skip) = match page[start] {
             0x0D => (true, start + 8, 0),
             0x0A => (false, start + 8, 0),
             // Inner pages of a table without rowids hold rows too, each behind a page number.
             0x02 => (false, start + 12, 4),
-            _ => return,
+            _ => return Ok(()),
         };
         let count = usize::from(u16::from_be_bytes([page[start + 3], page[start + 4]]));
         for index in 0..count {
             let at = pointers + 2 * index;
-            let Some(&[high, low]) = page.get(at..at + 2) else { return };
+            let Some(&[high, low]) = page.get(at..at + 2) else { return Ok(()) };
             let cell = usize::from(u16::from_be_bytes([high, low])) + skip;
             if let Some(row) = self.row(page, cell, has_rowid) {
-                visit(row);
+                visit(row)?;
             }
         }
+        Ok(())
     }
 
     fn row(&self, page: &[u8], cell: usize, has_rowid: bool) -> Option<Row> {
         let mut rest = page.get(cell..)?;
         let length = usize::try_from(varint(&mut rest)?).ok()?;
         let rowid = if has_rowid { Some(varint(&mut rest)? as i64) } else { None };
-        if length > ROW_BYTES_MAX || length > self.file.len() {
+        if length > ROW_BYTES_MAX || length > self.count.saturating_mul(self.page_bytes) {
             return None;
         }
         let local = self.local(length, has_rowid);
@@ -134,9 +199,10 @@ impl<'a> Pages<'a> {
 
     fn overflow(&self, first: usize, length: usize, payload: &mut Vec<u8>) -> Option<()> {
         let mut number = first;
+        let mut page = Vec::new();
         // Each round adds bytes, so that a circle of pages has an end too.
         while payload.len() < length {
-            let page = self.page(number)?;
+            self.load(number, &mut page)?;
             let wanted = (length - payload.len()).min(self.page_bytes - 4);
             payload.extend_from_slice(page.get(4..4 + wanted)?);
             number = u32::from_be_bytes([page[0], page[1], page[2], page[3]]) as usize;
@@ -220,10 +286,18 @@ mod tests {
         std::fs::read(path).unwrap()
     }
 
+    fn each_row(file: Vec<u8>, visit: &mut dyn FnMut(Row)) {
+        let mut visit = |row| -> Result<(), ()> {
+            visit(row);
+            Ok(())
+        };
+        Pages::new(file, 4096).each_row(&mut visit, &mut |_| Ok(())).unwrap();
+    }
+
     #[test]
     fn every_row_is_found_once_and_deleted_ones_are_not() {
         let (file, mut a, mut w) = (file(), Vec::new(), Vec::new());
-        Pages::new(&file, 4096).each_row(&mut |row| match (row.rowid, row.values.len()) {
+        each_row(file, &mut |row| match (row.rowid, row.values.len()) {
             (Some(id), 4) if row.values[0] == Value::Null => {
                 assert_eq!(row.values[1], Value::Number(id * 70_000 - 9));
                 assert_eq!(row.values[2], Value::Text(format!("text {id}")));
@@ -253,7 +327,7 @@ mod tests {
                 let at = (state >> 20) as usize % file.len();
                 file[at] = (state >> 50) as u8;
             }
-            Pages::new(&file, 4096).each_row(&mut |_| {});
+            each_row(file.clone(), &mut |_| {});
         }
     }
 }

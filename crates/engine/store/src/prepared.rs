@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use note::{Note, NoteClass, ObjectHash, Ticket, TimeDate, Unid};
 
+use crate::StoreError;
 use crate::bytes::{BytesError, Cursor, put_varint};
 
 /// Encoded notes up to this length are stored as they are.
@@ -91,6 +92,15 @@ impl PreparedNote {
         self.0.encoded_len
     }
 
+    /// The encoded note, unpacked.
+    ///
+    /// # Errors
+    /// [`StoreError::Aborted`] when it does not unpack, which a bug alone can bring about.
+    pub fn encoded(&self) -> crate::Result<Vec<u8>> {
+        let blob = NoteBlob::decode(self.blob()).map_err(|_| StoreError::Aborted)?;
+        unpack(blob.body.to_vec(), blob.unpacked, blob.crc).map_err(|_| StoreError::Aborted)
+    }
+
     /// Objects that the note refers to, one ticket per reference.
     pub fn tickets(&self) -> &[Ticket] {
         &self.0.tickets
@@ -171,7 +181,7 @@ thread_local! {
 }
 
 /// The packed form, when it is shorter.
-fn pack(encoded: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn pack(encoded: &[u8]) -> Option<Vec<u8>> {
     PACKER.with_borrow_mut(|slot| {
         if slot.is_none() {
             *slot = zstd::bulk::Compressor::new(PACK_LEVEL).ok();
@@ -185,7 +195,22 @@ fn pack(encoded: &[u8]) -> Option<Vec<u8>> {
 ///
 /// The error says in words what is wrong with the bytes.
 pub(crate) fn unpack(body: Vec<u8>, unpacked: u64, crc: u32) -> Result<Vec<u8>, &'static str> {
-    if crc32fast::hash(&body) != crc {
+    if unpacked == 0 && crc32fast::hash(&body) == crc {
+        return Ok(body);
+    }
+    let mut room = Vec::new();
+    unpack_into(&body, unpacked, crc, &mut room)?;
+    Ok(room)
+}
+
+/// As [`unpack`], without copying what is not packed; `room` is used again for what is.
+pub(crate) fn unpack_into<'a>(
+    body: &'a [u8],
+    unpacked: u64,
+    crc: u32,
+    room: &'a mut Vec<u8>,
+) -> Result<&'a [u8], &'static str> {
+    if crc32fast::hash(body) != crc {
         return Err("checksum of a note does not match");
     }
     if unpacked == 0 {
@@ -194,15 +219,19 @@ pub(crate) fn unpack(body: Vec<u8>, unpacked: u64, crc: u32) -> Result<Vec<u8>, 
     if unpacked > NOTE_BYTES_MAX {
         return Err("length of a note out of range");
     }
-    let encoded = UNPACKER.with_borrow_mut(|slot| {
+    room.clear();
+    let length = unpacked as usize;
+    room.try_reserve_exact(length).map_err(|_| "length of a note out of memory")?;
+    let read = UNPACKER.with_borrow_mut(|slot| {
         if slot.is_none() {
             *slot = zstd::bulk::Decompressor::new().ok();
         }
-        slot.as_mut()?.decompress(&body, unpacked as usize).ok()
+        slot.as_mut()?.decompress_to_buffer(body, room).ok()
     });
-    match encoded {
-        Some(encoded) if encoded.len() as u64 == unpacked => Ok(encoded),
-        _ => Err("a note does not unpack"),
+    if read == Some(length) && room.len() == length {
+        Ok(room)
+    } else {
+        Err("a note does not unpack")
     }
 }
 
@@ -226,6 +255,7 @@ mod tests {
             assert_eq!((blob.size, blob.date, blob.modified), (99, TimeDate(8), TimeDate(7)));
             let encoded = unpack(blob.body.to_vec(), blob.unpacked, blob.crc).unwrap();
             assert_eq!(Note::decode(&encoded).unwrap(), note);
+            assert_eq!(prepared.encoded().unwrap(), encoded);
         }
     }
 

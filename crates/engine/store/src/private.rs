@@ -1,13 +1,19 @@
 //! Private files beside a database: copies that are worked on without its lock.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use parking_lot::MutexGuard;
+use rusqlite::Connection;
 use txlog::Lsn;
 
 use crate::database::State;
 use crate::handle::{Handle, remove_files, wal_path};
-use crate::{Database, Result, Store, StoreError};
+use crate::progress::tell;
+use crate::{Database, Progress, Result, Store, StoreError};
 
 /// Ending of a copy that is only read.
 pub(crate) const WORK: &str = "work";
@@ -17,6 +23,12 @@ pub(crate) const NEW: &str = "new";
 pub(crate) const LEFTOVERS: [&str; 2] = [WORK, NEW];
 /// How often a lock is given back to wait for the log, before the wait happens with it.
 const TRIES: usize = 3;
+/// Bytes copied between two looks at whether to go on.
+const COPY_BYTES: u64 = 8 << 20;
+/// What copying a file is called.
+const COPYING: &str = "copying the file (locked)";
+/// How often long work of SQLite is looked at.
+const LOOK_WAIT: Duration = Duration::from_millis(100);
 
 /// The path of a private file of a database.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -65,17 +77,50 @@ impl Store {
         }
         let mut state = self.lock_open(database)?;
         self.durable(state.applied).wait()?;
-        if self.commit(&database.0, &mut state) { Ok(state) } else { Err(StoreError::Aborted) }
+        if self.commit(&database.0, &mut state) {
+            return Ok(state);
+        }
+        Err(if self.is_disk_full() { StoreError::DiskFull } else { StoreError::Aborted })
     }
 
     /// Copies the file of a database as it is at its last change, which is given. From there on
     /// its records are kept until [`Store::keep_no_longer`].
-    pub(crate) fn copy_kept(&self, database: &Database, to: &Path) -> Result<Lsn> {
+    pub(crate) fn copy_kept(
+        &self,
+        database: &Database,
+        to: &Path,
+        progress: &mut Progress<'_>,
+    ) -> Result<Lsn> {
         let mut state = self.lock_committed(database)?;
         self.drop_handle(&database.0, &mut state);
-        copy_files(&self.file_path(&database.0.path()), to)?;
+        self.copy_files(&self.file_path(&database.0.path()), to, progress)?;
         state.kept_from = Some(state.applied);
         Ok(state.applied)
+    }
+
+    /// Copies a closed database file and its -wal, which is locked meanwhile.
+    pub(crate) fn copy_files(
+        &self,
+        from: &Path,
+        to: &Path,
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
+        let wal = wal_path(from);
+        let length = |path: &Path| std::fs::metadata(path).map_or(0, |facts| facts.len());
+        let total = length(from) + length(&wal);
+        self.need_room(to, total)?;
+        let mut done = 0;
+        copy_file(from, to, &mut |more| {
+            done += more;
+            tell(progress, COPYING, done, total)
+        })?;
+        if wal.exists() {
+            copy_file(&wal, &wal_path(to), &mut |more| {
+                done += more;
+                tell(progress, COPYING, done, total)
+            })?;
+        }
+        Ok(())
     }
 
     pub(crate) fn keep_no_longer(&self, database: &Database) {
@@ -83,14 +128,45 @@ impl Store {
     }
 }
 
-/// Copies a closed database file and its -wal.
-pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<()> {
-    std::fs::copy(from, to).map_err(|error| StoreError::io(from, error))?;
-    let wal = wal_path(from);
-    if wal.exists() {
-        std::fs::copy(&wal, wal_path(to)).map_err(|error| StoreError::io(&wal, error))?;
+fn copy_file(from: &Path, to: &Path, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    let read = |error| StoreError::io(from, error);
+    let write = |error| StoreError::io(to, error);
+    let source = File::open(from).map_err(read)?;
+    let mut target = File::create(to).map_err(write)?;
+    target.set_permissions(source.metadata().map_err(read)?.permissions()).map_err(write)?;
+    loop {
+        let copied = std::io::copy(&mut (&source).take(COPY_BYTES), &mut target).map_err(write)?;
+        if copied == 0 {
+            return Ok(());
+        }
+        told(copied)?;
     }
-    Ok(())
+}
+
+/// Does something long with a private connection on a thread of its own, while `look` tells now
+/// and then how far it is; when that wants to stop, SQLite is interrupted.
+pub(crate) fn watched<T: Send>(
+    conn: &mut Connection,
+    look: &mut dyn FnMut() -> Result<()>,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+) -> Result<T> {
+    look()?;
+    let interrupt = conn.get_interrupt_handle();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || drop(sender.send(work(conn))));
+        loop {
+            match receiver.recv_timeout(LOOK_WAIT) {
+                Ok(done) => return Ok(done?),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(StoreError::Aborted),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if let Err(stopped) = look() {
+                interrupt.interrupt();
+                return Err(stopped);
+            }
+        }
+    })
 }
 
 /// Makes a file whole by itself and synced, so that it can be renamed: everything is in the file,

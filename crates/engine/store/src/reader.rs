@@ -7,10 +7,17 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::database::Shared;
 use crate::handle::Handle;
-use crate::prepared::{hashes, unpack};
+use crate::prepared::{hashes, unpack, unpack_into};
 use crate::{
-    Change, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Result, StoreError, StubMeta,
+    Change, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Quota, Result, StoreError,
+    StubMeta,
 };
+
+/// Called with the place of a note in a list, and its bytes or what is wrong with them.
+pub type NoteVisit<'a> = dyn FnMut(usize, Result<&[u8]>) -> Result<()> + 'a;
+
+/// Longest buffer that is kept from one note to the next, in bytes.
+const ROOM_KEPT_MAX: usize = 1 << 20;
 
 /// One database while it is locked. Lists are bounded by the caller: read in batches and let the
 /// lock go between them.
@@ -71,9 +78,15 @@ impl Reader<'_> {
         self.handle.facts.notes.max(0) as u64
     }
 
-    /// Sum of the logical sizes of all notes, in bytes.
+    /// Sum of the logical sizes of the notes that are not softly deleted, in bytes; a note counts
+    /// once, however many folders it is in. Costs nothing.
     pub fn logical_bytes(&self) -> u64 {
         self.handle.facts.logical_bytes.max(0) as u64
+    }
+
+    /// How many logical bytes the database may hold. Costs nothing.
+    pub fn quota(&self) -> Quota {
+        self.handle.facts.quota
     }
 
     /// The note of this universal id, softly deleted or not.
@@ -107,6 +120,31 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads many notes at once: calls `visit` with the place in `ids` and the encoded note, as
+    /// [`Reader::note_bytes`] would give it, of each that is there, in the order of `ids`. Cheaper
+    /// than one by one: nothing is copied that is not packed, and one buffer serves them all. A
+    /// damaged note gives an error in its turn; an error of `visit` ends the reading.
+    ///
+    /// # Errors
+    /// That of `visit`; trouble of the file.
+    pub fn each_note_bytes(&self, ids: &[NoteId], visit: &mut NoteVisit<'_>) -> Result<()> {
+        let sql = "SELECT unpacked, crc, body FROM note WHERE id = ?1";
+        let mut statement = self.conn().prepare_cached(sql)?;
+        let mut room = Vec::new();
+        for (at, id) in ids.iter().enumerate() {
+            let mut rows = statement.query([id.0])?;
+            let Some(row) = rows.next()? else { continue };
+            let (unpacked, crc): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            let unpacked = unpack_into(body, unpacked as u64, crc as u32, &mut room);
+            visit(at, unpacked.map_err(|what| self.damage(format!("note {}: {what}", id.0))))?;
+            if room.capacity() > ROOM_KEPT_MAX {
+                room = Vec::new();
+            }
+        }
+        Ok(())
+    }
+
     /// The note with its items.
     ///
     /// # Errors
@@ -129,31 +167,77 @@ impl Reader<'_> {
         self.list(sql, params![after.0, class.0, limit_of(limit)], note_meta)
     }
 
-    /// The change feed behind the change `since`: notes and stubs in order of their last change.
+    /// The change feed behind the change `since`: notes and stubs in order of their last change,
+    /// about `limit` of them. A page ends with a whole change, so that it may be longer; go on
+    /// behind the change of its last line. Nothing follows an empty page.
     pub fn changes(&self, since: u64, limit: usize) -> Result<Vec<Change>> {
+        let Some(last) = limit.checked_sub(1) else { return Ok(Vec::new()) };
+        let most = limit_of(limit).saturating_add(1);
+        let since = since as i64;
+        let mut all = self.changed_notes(since, i64::MAX, most)?;
+        let stubs = self.changed_stubs(since, i64::MAX, most)?;
+        // The last change of a list that was cut may lack some of its lines.
+        let cut = [&all, &stubs].into_iter().filter(|list| list.len() > limit);
+        let cut = cut.map(|list| list[last].change_seq()).min();
+        all.extend(stubs);
+        if let Some(cut) = cut {
+            all.retain(|change| change.change_seq() < cut);
+            let (before, cut) = ((cut as i64).saturating_sub(1), cut as i64);
+            all.extend(self.changed_notes(before, cut, -1)?);
+            all.extend(self.changed_stubs(before, cut, -1)?);
+        }
+        all.sort_by_key(Change::change_seq);
+        if let Some(last) = all.get(last).map(Change::change_seq) {
+            all.retain(|change| change.change_seq() <= last);
+        }
+        Ok(all)
+    }
+
+    /// Notes by their last change, behind one and up to another; a negative `most` is no limit.
+    fn changed_notes(&self, behind: i64, up_to: i64, most: i64) -> Result<Vec<Change>> {
         let sql = concat!(
             "SELECT ",
             columns!(note),
-            " FROM note WHERE change_seq > ?1 ORDER BY change_seq LIMIT ?2"
+            " FROM note WHERE change_seq > ?1 AND change_seq <= ?2 ORDER BY change_seq LIMIT ?3"
         );
-        let bounds = params![since as i64, limit_of(limit)];
-        let notes = self.list(sql, bounds, |row| note_meta(row).map(Change::Note))?;
+        self.list(sql, [behind, up_to, most], |row| note_meta(row).map(Change::Note))
+    }
+
+    fn changed_stubs(&self, behind: i64, up_to: i64, most: i64) -> Result<Vec<Change>> {
         if self.handle.facts.stubs == 0 {
-            return Ok(notes);
+            return Ok(Vec::new());
         }
         let sql = "SELECT unid, class, sequence, change_seq, deleted FROM stub
-                   WHERE change_seq > ?1 ORDER BY change_seq LIMIT ?2";
-        let stubs = self.list(sql, bounds, |row| stub_meta(row).map(Change::Stub))?;
-        let mut all = notes;
-        all.extend(stubs);
-        all.sort_by_key(Change::change_seq);
-        all.truncate(limit);
-        Ok(all)
+                   WHERE change_seq > ?1 AND change_seq <= ?2 ORDER BY change_seq LIMIT ?3";
+        self.list(sql, [behind, up_to, most], |row| stub_meta(row).map(Change::Stub))
     }
 
     /// All folders in order of name.
     pub fn folders(&self) -> Result<Vec<Folder>> {
         self.list(concat!("SELECT ", columns!(folder), " FROM folder ORDER BY name"), [], folder)
+    }
+
+    /// How many folders there are.
+    pub fn folder_count(&self) -> Result<u64> {
+        let count = self.find("SELECT count(*) FROM folder", [], |row| row.get::<_, i64>(0))?;
+        Ok(count.unwrap_or(0).max(0) as u64)
+    }
+
+    /// Sum of the logical sizes of the entries of a folder, in bytes (RFC 9051 STATUS SIZE). Costs
+    /// a look at each entry.
+    pub fn folder_bytes(&self, folder: FolderId) -> Result<u64> {
+        // A sum in floating point cannot overflow, and is exact up to 2^53.
+        let sql = "SELECT total(size) FROM entry WHERE folder = ?1";
+        let bytes = self.find(sql, [folder.0], |row| row.get::<_, f64>(0))?;
+        Ok(bytes.unwrap_or(0.0) as u64)
+    }
+
+    /// The lowest uid of a folder without \\Seen (RFC 9051 UNSEEN), if any. Costs a look at the
+    /// entries before it.
+    pub fn first_unseen(&self, folder: FolderId) -> Result<Option<u32>> {
+        let sql = "SELECT (SELECT uid FROM entry WHERE folder = ?1 AND flags & 16 = 0
+                     ORDER BY uid LIMIT 1) FROM folder WHERE id = ?1 AND unseen > 0";
+        Ok(self.find(sql, [folder.0], |row| row.get(0))?.flatten())
     }
 
     /// The folder of this local id.

@@ -4,19 +4,22 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use note::{Dbiid, ObjectHash};
-use objects::TicketDelta;
-use txlog::{Head, Lsn, RecordKind, Space};
+use objects::{Pin, TicketDelta};
+use txlog::{Lsn, RecordKind, Space};
 
+use crate::carried::{CARRIED_AT_START_MAX, carried};
 use crate::copy::row_of;
 use crate::handle::{Handle, OpenError, remove_files, wal_path};
 use crate::life::{ENDINGS, move_files};
 use crate::private::LEFTOVERS;
 use crate::record::{self, SectionFacts};
 use crate::register::{Life, Row};
-use crate::{Reader, Recovery, Result, Store, StoreError};
+use crate::{Reader, Recovery, Result, Store, StoreError, unwatched};
 
 /// Deepest folder below the data directory in which databases are looked for.
 const DEPTH_MAX: usize = 16;
+/// References in one record of an adopted database; a record must fit into a segment.
+const DELTAS_MAX: usize = if cfg!(test) { 4 } else { 8_192 };
 
 impl Store {
     /// Looks at files that the register does not know under their path. Tells the change records
@@ -26,7 +29,7 @@ impl Store {
         deleted: &HashMap<Dbiid, String>,
         renamed: &HashMap<Dbiid, Vec<String>>,
         recovery: &mut Recovery,
-    ) -> Result<HashMap<Dbiid, Lsn>> {
+    ) -> Result<HashMap<Dbiid, Vec<Lsn>>> {
         let mut counted = HashMap::new();
         let mut files = BTreeSet::new();
         list_files(&self.options.data_dir, "", 0, &mut files)?;
@@ -51,11 +54,21 @@ impl Store {
                 if !unfinished {
                     recovery.moved.push((row.path, path.clone()));
                 }
+            } else if self.is_own(&handle).unwrap_or(false) {
+                self.register_again(path, handle, recovery)?;
             } else {
                 match self.adopt(path, handle, recovery) {
                     Ok(head) => counted.extend(head),
                     Err(StoreError::Sqlite(error)) => {
                         self.report_unknown(path, &OpenError::from(error), recovery);
+                    }
+                    Err(
+                        error @ (StoreError::Damage { .. }
+                        | StoreError::Decode(_)
+                        | StoreError::Objects(_)),
+                    ) => {
+                        let error = OpenError::Unsound(error.to_string());
+                        self.report_unknown(path, &error, recovery);
                     }
                     Err(error) => return Err(error),
                 }
@@ -64,13 +77,14 @@ impl Store {
         Ok(counted)
     }
 
-    /// Gives back the references of copies that were cut off before they were registered.
+    /// Gives back the references of copies that were cut off before they were registered. Not
+    /// while the log is damaged: they may be of a database whose place in the register was lost.
     pub(crate) fn drop_orphans<'a>(
         &self,
         counted: impl Iterator<Item = &'a Dbiid>,
         deleted: &HashMap<Dbiid, String>,
     ) -> Result<()> {
-        for dbiid in counted {
+        for dbiid in counted.filter(|_| self.damage.is_empty()) {
             if self.register.get(*dbiid).is_none() && !deleted.contains_key(dbiid) {
                 self.forget_database(*dbiid)?;
             }
@@ -116,17 +130,52 @@ impl Store {
         Ok(self.durable(head.end).wait()?)
     }
 
+    /// Whether a file whose DBIID is not registered may be a database of this server: its place in
+    /// the register may stand in a part of the log that cannot be read, it is not ahead of the
+    /// log, and the objects that it refers to are here.
+    fn is_own(&self, handle: &Handle) -> Result<bool> {
+        let is_possible = !self.damage.is_empty()
+            && self.register.get(handle.facts.dbiid).is_none()
+            && handle.facts.applied_lsn <= self.log.appended();
+        if !is_possible || carried(&handle.conn)?.is_some() {
+            return Ok(false);
+        }
+        for hash in references(handle)?.keys() {
+            if !self.objects.has(hash)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Registers a database whose place in the register was lost, as it was: with its DBIID, to
+    /// which its records in the log and the counts of its references belong.
+    fn register_again(&self, path: &str, handle: Handle, recovery: &mut Recovery) -> Result<()> {
+        let (dbiid, row) = (handle.facts.dbiid, row_of(path, &handle));
+        drop(handle);
+        self.sync_all()?;
+        self.log_adopted(dbiid, row)?;
+        tracing::error!(%path, %dbiid, "database was lost from the register and is in it again");
+        recovery.registered_again.push(path.to_owned());
+        Ok(())
+    }
+
     /// Takes in a file from elsewhere, or a copy of a database, as a new database.
     fn adopt(
         &self,
         path: &str,
         mut handle: Handle,
         recovery: &mut Recovery,
-    ) -> Result<Option<(Dbiid, Lsn)>> {
+    ) -> Result<Option<(Dbiid, Vec<Lsn>)>> {
         let counts = references(&handle)?;
-        let unknown = self.first_unknown(&counts)?;
+        // What a self-contained copy carries becomes objects of this server.
+        let pins = self.take_carried(&mut handle, CARRIED_AT_START_MAX, &mut unwatched)?;
+        let unknown = self.first_unknown(&counts, &pins)?;
         if let Some(hash) = unknown {
-            let reason = format!("it refers to object {hash}, which is not here");
+            let reason = match carried(&handle.conn)? {
+                Some(_) => "it is a large self-contained copy, to be imported".to_owned(),
+                None => format!("it refers to object {hash}, which is not here"),
+            };
             tracing::error!(%path, %reason, "foreign database is not served");
             recovery.fenced.push((path.to_owned(), reason));
             return Ok(None);
@@ -139,19 +188,31 @@ impl Store {
         self.sync_all()?;
         // The references first: a database that is registered has them all.
         let counted = self.count_adopted(dbiid, change_seq, counts)?;
+        drop(pins);
         let life = Life::Adopt(row.clone());
         let placed = self.log_life(dbiid, &life, Space::Reserved, |_| {
             self.register.insert(dbiid, row.clone());
         })?;
         self.durable(placed.end).wait()?;
+        self.counted_ahead.lock().remove(&dbiid);
         tracing::warn!(%path, %dbiid, "foreign file or copy became a database of its own");
         recovery.adopted.push(path.to_owned());
-        Ok(counted.map(|head| (dbiid, head.lsn)))
+        Ok(Some((dbiid, counted)))
     }
 
-    fn first_unknown(&self, counts: &HashMap<ObjectHash, i64>) -> Result<Option<ObjectHash>> {
-        for hash in counts.keys() {
-            if self.objects.references(hash)? <= 0 {
+    fn first_unknown(
+        &self,
+        counts: &HashMap<ObjectHash, i64>,
+        pins: &HashMap<ObjectHash, Pin>,
+    ) -> Result<Option<ObjectHash>> {
+        // While a new catalog waits for its counts, what is there is what counts.
+        let is_counted = !self.objects.recount_due();
+        for hash in counts.keys().filter(|hash| !pins.contains_key(hash)) {
+            let is_known = match is_counted {
+                true => self.objects.references(hash)? > 0,
+                false => self.objects.has(hash)?,
+            };
+            if !is_known {
                 return Ok(Some(*hash));
             }
         }
@@ -180,25 +241,30 @@ impl Store {
         Ok(handle.commit()?)
     }
 
-    /// Logs the references of an adopted database as a change without results.
+    /// Logs the references of an adopted database as changes without results, the first of which
+    /// has the number given.
     pub(crate) fn count_adopted(
         &self,
         dbiid: Dbiid,
         change_seq: u64,
         counts: HashMap<ObjectHash, i64>,
-    ) -> Result<Option<Head>> {
+    ) -> Result<Vec<Lsn>> {
         if counts.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
+        self.counted_ahead.lock().insert(dbiid, counts.clone());
         let deltas: Vec<TicketDelta> =
             counts.into_iter().map(|(hash, count)| TicketDelta { hash, count }).collect();
-        let section = SectionFacts { dbiid, change_seq, deltas: &deltas, ops: &[] };
-        let mut payload = Vec::new();
-        record::encode(&mut payload, self.now(), &[], [section].into_iter());
-        let entered = self.objects.enter();
-        let head = self.log.append(RecordKind::Change, dbiid, &payload, Space::Reserved)?;
-        self.objects.counted(&entered, head.lsn, dbiid, &deltas);
-        Ok(Some(head))
+        let (mut payload, mut lsns) = (Vec::new(), Vec::new());
+        for (change_seq, deltas) in (change_seq..).zip(deltas.chunks(DELTAS_MAX)) {
+            let section = SectionFacts { dbiid, change_seq, deltas, ops: &[] };
+            record::encode(&mut payload, self.now(), &[], [section].into_iter());
+            let entered = self.objects.enter();
+            let head = self.log.append(RecordKind::Change, dbiid, &payload, Space::Reserved)?;
+            self.objects.counted(&entered, head.lsn, dbiid, deltas);
+            lsns.push(head.lsn);
+        }
+        Ok(lsns)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::bytes::BytesError;
 use crate::cache::Cache;
 use crate::record::{ChangeRecord, names_of_damaged};
 use crate::register::{Extent, Life, Register, Row, decode_rows};
+use crate::room::Waiting;
 use crate::round::Rounds;
 use crate::statistics::Statistics;
 use crate::{Database, Recovery, Replayed, Result, Store, StoreError, StoreOptions};
@@ -59,12 +60,12 @@ impl Scan<'_> {
         };
         if let Err(error) = result {
             tracing::error!(lsn = %head.lsn, kind = ?head.kind, %error, "log record is unusable");
-            let dbiids = match head.dbiid.is_none() {
-                true if head.kind == RecordKind::Change => {
-                    payload.raw().ok().and_then(names_of_damaged)
-                }
-                true => None,
-                false => Some(vec![head.dbiid]),
+            let dbiids = match (head.kind, head.dbiid.is_none()) {
+                (RecordKind::Change, true) => payload.raw().ok().and_then(names_of_damaged),
+                (RecordKind::Life, true) => None,
+                (RecordKind::Change | RecordKind::Life, false) => Some(vec![head.dbiid]),
+                // It says nothing of what is in a database.
+                _ => Some(Vec::new()),
             };
             self.damage.push(Damage { range: head.lsn..head.end, dbiids });
         }
@@ -187,6 +188,7 @@ impl Store {
         let mut recovery = Recovery {
             records_scanned,
             discarded_bytes: opened.discarded_bytes,
+            catalog_rebuilt: objects.rebuilt().cloned(),
             damage: damage.iter().map(|damage| format!("{:?}", damage.range)).collect(),
             ..Recovery::default()
         };
@@ -204,6 +206,8 @@ impl Store {
             life: Mutex::new(()),
             life_needed: AtomicU64::new(u64::MAX),
             cache: Cache::default(),
+            waiting: Waiting::default(),
+            counted_ahead: Mutex::default(),
             statistics: Statistics::default(),
             oldest: AtomicU64::new(opened.oldest.0),
             damage,
@@ -212,8 +216,8 @@ impl Store {
             closed: AtomicBool::new(false),
         };
         let mut records = records;
-        for (dbiid, lsn) in store.reconcile(&deleted, &renamed, &mut recovery)? {
-            records.entry(dbiid).or_default().push(lsn);
+        for (dbiid, lsns) in store.reconcile(&deleted, &renamed, &mut recovery)? {
+            records.entry(dbiid).or_default().extend(lsns);
         }
         store.drop_orphans(records.keys(), &deleted)?;
         store.take_in(records, &mut recovery)?;

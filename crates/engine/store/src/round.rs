@@ -1,6 +1,5 @@
 //! Checkpoint rounds: committing databases, one sync for all of them, releasing the log.
 
-use std::cell::RefCell;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 
@@ -10,6 +9,7 @@ use txlog::{AppendError, LogStatus, Lsn, RecordKind, Space, Style};
 use crate::database::{Shared, State};
 use crate::handle::{Handle, wal_path};
 use crate::register::{Extent, Row, encode_rows};
+use crate::room::is_full;
 use crate::{Database, Result, Store, StoreError};
 
 /// How often a round tries to find a busy database durable before it waits with its lock held.
@@ -64,6 +64,7 @@ impl Store {
     /// # Errors
     /// As [`Store::checkpoint_round`].
     pub fn tick(&self) -> Result<()> {
+        self.look_for_room();
         let mut rounds = self.rounds.lock();
         let due = self.due(Due::Now);
         let catalog = self.is_catalog_due(&rounds);
@@ -120,7 +121,9 @@ impl Store {
     /// Bytes of log that may stand between a database and its last record.
     fn lag_max(&self) -> u64 {
         let redo = match self.options.log.style {
-            Style::Circular => self.options.redo_bytes_max.min(self.options.log.bytes_max / 2),
+            Style::Circular | Style::Archive => {
+                self.options.redo_bytes_max.min(self.options.log.bytes_max / 2)
+            }
             Style::Linear => self.options.redo_bytes_max,
         };
         redo / 2
@@ -187,6 +190,10 @@ impl Store {
                 Some((database, lsn?))
             })
             .collect();
+        let catalog = catalog && self.has_room_for_catalog();
+        if committed.is_empty() && !catalog && self.is_disk_full() {
+            return Ok(());
+        }
         let catalog_lsn =
             if catalog { self.objects.checkpoint()? } else { self.objects.checkpointed_lsn() };
         self.sync(rounds)?;
@@ -228,7 +235,7 @@ impl Store {
     }
 
     /// Commits one database; tells the LSN its file says now, if it does.
-    fn commit_due(&self, database: &Database) -> Option<Lsn> {
+    pub(crate) fn commit_due(&self, database: &Database) -> Option<Lsn> {
         for attempt in 0..=TRIES {
             let mut state = database.0.state.lock();
             if state.gone || database.fenced().is_some() {
@@ -265,13 +272,20 @@ impl Store {
         if !handle.in_transaction {
             return true;
         }
+        if !self.has_room(handle) {
+            return false;
+        }
         match handle.commit() {
             Ok(()) => {
                 state.committed = state.applied;
+                self.note_held(shared, None);
                 self.statistics.commits.add(1);
                 true
             }
             Err(error) => {
+                if is_full(&error) {
+                    self.commit_met_full();
+                }
                 tracing::warn!(path = %shared.path(), %error, "commit failed");
                 self.lost(shared, state);
                 false
@@ -338,29 +352,17 @@ impl Store {
         if oldest.segment() == self.oldest_lsn().segment() {
             return Ok(());
         }
-        let kept = RefCell::new(Vec::new());
         let keep = |segment| {
-            let live = self.objects.is_live_segment(segment);
-            live.then(|| {
-                kept.borrow_mut().push(segment);
-                self.objects.adopted_path(segment)
-            })
+            let is_live = self.objects.is_live_segment(segment);
+            is_live.then(|| self.objects.adopted_path(segment))
         };
-        let before = self.log.status().segments;
-        let result = self.log.release(oldest, &keep);
+        let released = self.log.give_up(oldest, &keep);
         // Also when it stopped half-way the object store must know what it has got.
-        let mut adopted = kept.into_inner();
-        adopted.retain(|segment| {
-            let path = self.objects.adopted_path(*segment);
-            self.options.disk.exists(&path).unwrap_or(true)
-        });
-        adopted.iter().for_each(|segment| self.objects.adopted(*segment));
-        result?;
-        self.oldest.store(Lsn::new(oldest.segment(), 0).0, Ordering::SeqCst);
-        self.statistics.segments_adopted.add(adopted.len() as u64);
-        let released = before.saturating_sub(self.log.status().segments);
-        self.statistics.segments_released.add(released);
-        Ok(())
+        released.adopted.iter().for_each(|segment| self.objects.adopted(*segment));
+        self.oldest.fetch_max(released.oldest.0, Ordering::SeqCst);
+        self.statistics.segments_adopted.add(released.adopted.len() as u64);
+        self.statistics.segments_released.add(released.segments().len() as u64);
+        released.trouble.map_or(Ok(()), |trouble| Err(trouble.into()))
     }
 
     fn wal_bytes_max(&self) -> u64 {
@@ -386,6 +388,9 @@ impl Store {
     fn write_back_batch(&self, rounds: &mut Rounds, databases: &[&Database]) -> Result<()> {
         let mut locked = Vec::new();
         for database in databases {
+            if !self.has_room_to_write_back(self.wal_bytes(database)) {
+                continue;
+            }
             let Ok(mut state) = self.lock_open(database) else { continue };
             self.durable(state.applied).wait()?;
             if self.commit(&database.0, &mut state) {

@@ -1,5 +1,6 @@
 //! Saving what can be read of a damaged database into a new file.
 
+use std::fs::File;
 use std::path::Path;
 
 use note::Note;
@@ -8,11 +9,14 @@ use rusqlite::{Connection, params};
 use crate::handle::Handle;
 use crate::pages::{Pages, Row, Value};
 use crate::prepared::unpack;
+use crate::progress::tell;
 use crate::schema::Facts;
-use crate::{Result, StoreError};
+use crate::{Progress, Quota, Result, StoreError};
 
 /// Page size of database files.
 const PAGE_BYTES: usize = 4_096;
+/// Pages read between two looks at whether to go on.
+const PAGES_BETWEEN: u64 = 1_024;
 /// Folder for notes whose entries were lost.
 const RECOVERED: &str = "Recovered";
 
@@ -35,24 +39,28 @@ pub(crate) struct Saved {
 
 /// Reads the file `work` and writes what is sound in it into the new file, whose transaction is
 /// open afterwards. Only the new file's DBIID and position are not those of the old one.
-pub(crate) fn salvage(work: &Path, into: &mut Handle) -> Result<Saved> {
+pub(crate) fn salvage(
+    work: &Path,
+    into: &mut Handle,
+    progress: &mut Progress<'_>,
+) -> Result<Saved> {
     let mut saved = Saved::default();
     into.begin()?;
     saved.has_expunged = copy_expunged(work, &into.conn);
-    let bytes = std::fs::read(work).map_err(|error| StoreError::io(work, error))?;
-    let mut trouble = None;
-    Pages::new(&bytes, PAGE_BYTES).each_row(&mut |row| {
-        if trouble.is_none() {
-            trouble = take(&row, into, &mut saved).err();
-        }
-    });
-    drop(bytes);
-    if let Some(error) = trouble {
-        return Err(error.into());
-    }
+    let file = File::open(work).map_err(|error| StoreError::io(work, error))?;
+    let pages = Pages::new(file, PAGE_BYTES);
+    let total = pages.count() as u64;
+    pages.each_row(
+        &mut |row| Ok(take(&row, into, &mut saved)?),
+        &mut |number| match number as u64 % PAGES_BETWEEN {
+            1 => tell(progress, "saving what is on sound pages", number as u64, total),
+            _ => Ok(()),
+        },
+    )?;
+    drop(pages);
     settle_entries(into, &mut saved)?;
     let counted = (into.facts.notes, saved.has_header);
-    crate::updall::rebuild(&into.conn, &mut into.facts)?;
+    crate::updall::rebuild(&into.conn, &mut into.facts, progress)?;
     raise_ids(&into.conn, &mut into.facts)?;
     saved.notes = count(&into.conn, "SELECT count(*) FROM note")?;
     if let (before, true) = counted {
@@ -93,7 +101,7 @@ fn take(row: &Row, into: &mut Handle, saved: &mut Saved) -> rusqlite::Result<()>
     let values = row.values.as_slice();
     match (row.rowid, values.len()) {
         (Some(id), 14) if is_unid(&values[1]) => take_note(id, values, &into.conn),
-        (Some(1), 14) if values[3].text().is_some() => {
+        (Some(1), 14 | 16) if values[3].text().is_some() => {
             saved.has_header |= take_header(values, &mut into.facts).is_some();
             Ok(())
         }
@@ -106,6 +114,8 @@ fn take(row: &Row, into: &mut Handle, saved: &mut Saved) -> rusqlite::Result<()>
 
 fn take_header(values: &[Value], facts: &mut Facts) -> Option<()> {
     let number = |at: usize| values[at].number();
+    // A file of structure version 1 has none.
+    let quota = |at: usize| values.get(at).and_then(Value::number).unwrap_or(0).max(0) as u64;
     let title = values[3].text()?;
     let read = Facts {
         dbiid: facts.dbiid,
@@ -121,6 +131,7 @@ fn take_header(values: &[Value], facts: &mut Facts) -> Option<()> {
         notes: number(11)?,
         stubs: number(12)?,
         logical_bytes: number(13)?,
+        quota: Quota { limit_bytes: quota(14), warn_bytes: quota(15) },
     };
     *facts = read;
     Some(())

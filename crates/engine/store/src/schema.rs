@@ -6,19 +6,28 @@ use note::{Dbiid, ReplicaId, TimeDate};
 use rusqlite::{Connection, params};
 use txlog::Lsn;
 
+use crate::Quota;
+
 /// `application_id` of a database file: "NLMB".
 pub(crate) const APPLICATION_ID: i32 = 0x4E4C_4D42;
 /// On-disk structure version, kept as `user_version`.
-pub(crate) const ODS: u32 = 1;
+pub(crate) const ODS: u32 = 2;
+/// The oldest structure version that is read; it is brought to [`ODS`] when it is opened.
+pub(crate) const ODS_MIN: u32 = 1;
 
-/// Tables and indexes of structure version 1.
-pub(crate) const SCHEMA: &str = "
+/// The table of the header.
+pub(crate) const HEADER: &str = "
 CREATE TABLE header(
   id INTEGER PRIMARY KEY CHECK(id = 1), dbiid INTEGER NOT NULL, replica_id INTEGER NOT NULL,
   title TEXT NOT NULL, soft_delete INTEGER NOT NULL, created INTEGER NOT NULL,
   change_seq INTEGER NOT NULL, checkpointed_lsn INTEGER NOT NULL, uidvalidity INTEGER NOT NULL,
   note_next INTEGER NOT NULL, folder_next INTEGER NOT NULL,
-  notes INTEGER NOT NULL, stubs INTEGER NOT NULL, logical_bytes INTEGER NOT NULL);
+  notes INTEGER NOT NULL, stubs INTEGER NOT NULL, logical_bytes INTEGER NOT NULL,
+  quota_limit INTEGER NOT NULL, quota_warn INTEGER NOT NULL);
+";
+
+/// The other tables, and indexes.
+pub(crate) const SCHEMA: &str = "
 CREATE TABLE note(
   id INTEGER PRIMARY KEY, unid BLOB NOT NULL, class INTEGER NOT NULL, sequence INTEGER NOT NULL,
   modified INTEGER NOT NULL, change_seq INTEGER NOT NULL, size INTEGER NOT NULL,
@@ -69,16 +78,22 @@ pub(crate) struct Facts {
     pub notes: i64,
     /// Deletion stubs.
     pub stubs: i64,
-    /// Sum of the logical sizes of all notes.
+    /// Sum of the logical sizes of the notes that are not softly deleted.
     pub logical_bytes: i64,
+    /// How many logical bytes there may be.
+    pub quota: Quota,
 }
 
 impl Facts {
-    pub fn load(conn: &Connection) -> rusqlite::Result<Facts> {
-        let sql = "SELECT dbiid, replica_id, title, soft_delete, created, change_seq,
-            checkpointed_lsn, uidvalidity, note_next, folder_next, notes, stubs, logical_bytes
-            FROM header WHERE id = 1";
-        conn.query_row(sql, [], |row| {
+    /// Reads the header of a file of any structure version that is read.
+    pub fn load(conn: &Connection, ods: u32) -> rusqlite::Result<Facts> {
+        let quota = if ods < 2 { "0, 0" } else { "quota_limit, quota_warn" };
+        let sql = format!(
+            "SELECT dbiid, replica_id, title, soft_delete, created, change_seq,
+            checkpointed_lsn, uidvalidity, note_next, folder_next, notes, stubs, logical_bytes,
+            {quota} FROM header WHERE id = 1"
+        );
+        conn.query_row(&sql, [], |row| {
             Ok(Facts {
                 dbiid: Dbiid(row.get::<_, i64>(0)? as u64),
                 replica_id: ReplicaId(row.get::<_, i64>(1)? as u64),
@@ -93,6 +108,10 @@ impl Facts {
                 notes: row.get(10)?,
                 stubs: row.get(11)?,
                 logical_bytes: row.get(12)?,
+                quota: Quota {
+                    limit_bytes: row.get::<_, i64>(13)?.max(0) as u64,
+                    warn_bytes: row.get::<_, i64>(14)?.max(0) as u64,
+                },
             })
         })
     }
@@ -108,7 +127,8 @@ impl Facts {
         let sql =
             "INSERT OR REPLACE INTO header(id, dbiid, replica_id, title, soft_delete, created,
             change_seq, checkpointed_lsn, uidvalidity, note_next, folder_next, notes, stubs,
-            logical_bytes) VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+            logical_bytes, quota_limit, quota_warn)
+            VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
         conn.prepare_cached(sql)?.execute(params![
             self.dbiid.0 as i64,
             self.replica_id.0 as i64,
@@ -123,7 +143,26 @@ impl Facts {
             self.notes,
             self.stubs,
             self.logical_bytes,
+            i64::try_from(self.quota.limit_bytes).unwrap_or(i64::MAX),
+            i64::try_from(self.quota.warn_bytes).unwrap_or(i64::MAX),
         ])?;
         Ok(())
     }
+}
+
+/// Brings an older file to [`ODS`] in a transaction that is open; gives its header.
+pub(crate) fn upgrade(conn: &Connection, ods: u32) -> rusqlite::Result<Facts> {
+    let mut facts = Facts::load(conn, ods)?;
+    // Version 1 had no quota, and counted the bytes of softly deleted notes too.
+    (facts.notes, facts.logical_bytes, facts.stubs) = counted(conn)?;
+    conn.execute_batch(&format!("DROP TABLE header; {HEADER} PRAGMA user_version={ODS};"))?;
+    facts.save(conn)?;
+    Ok(facts)
+}
+
+/// Notes that are not softly deleted, their logical bytes, stubs.
+pub(crate) fn counted(conn: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+    let sql = "SELECT count(*), ifnull(sum(size), 0), (SELECT count(*) FROM stub) FROM note
+               WHERE deleted IS NULL";
+    conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }

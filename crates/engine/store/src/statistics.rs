@@ -55,6 +55,8 @@ pub(crate) struct Statistics {
     pub write_backs: Figure,
     /// Databases compacted.
     pub compacted: Figure,
+    /// Writes refused because the disk was full and the memory for what waits was too.
+    pub full_refused: Figure,
     /// Segments that left the log.
     pub segments_released: Figure,
     /// Segments that the object store took over.
@@ -83,6 +85,7 @@ impl Statistics {
             ("Database.Checkpoint.Syncs", self.syncs.get()),
             ("Database.Checkpoint.WriteBacks", self.write_backs.get()),
             ("Database.Compacted", self.compacted.get()),
+            ("Database.DiskFull.Refused", self.full_refused.get()),
             ("Database.Checkpoint.SegmentsReleased", self.segments_released.get()),
             ("Database.Checkpoint.SegmentsAdopted", self.segments_adopted.get()),
         ]

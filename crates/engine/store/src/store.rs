@@ -15,9 +15,13 @@ use crate::cache::Cache;
 use crate::database::{Shared, State};
 use crate::handle::{Handle, is_corrupt};
 use crate::register::Register;
+use crate::room::Waiting;
 use crate::round::Rounds;
 use crate::statistics::Statistics;
 use crate::{Database, Read, Reader, Result, StoreError, StoreOptions};
+
+/// How often each database refers to each object.
+pub type References = HashMap<(Dbiid, ObjectHash), i64>;
 
 /// All databases of a server.
 ///
@@ -42,6 +46,9 @@ pub struct Store {
     /// How many databases are still to be replayed, in the queue or not.
     pub(crate) pending: AtomicUsize,
     pub(crate) cache: Cache,
+    pub(crate) waiting: Waiting,
+    /// References that are counted for databases which are not registered yet.
+    pub(crate) counted_ahead: Mutex<HashMap<Dbiid, HashMap<ObjectHash, i64>>>,
     pub(crate) statistics: Statistics,
     /// Where the log begins.
     pub(crate) oldest: AtomicU64,
@@ -220,6 +227,7 @@ impl Store {
     }
 
     pub(crate) fn note_closed(&self, shared: &Shared) {
+        self.note_held(shared, None);
         if shared.is_open.swap(false, Ordering::Relaxed) {
             self.cache.closed();
         }
@@ -246,26 +254,59 @@ impl Store {
         StoreError::Fenced { path, reason: reason.to_owned() }
     }
 
-    /// References to objects, counted in the databases themselves, for [`Objects::resync`]. Locks
-    /// one database at a time; hold [`Objects::recount`] around it while the store is in use.
+    /// References to objects, counted in the databases themselves and for those that are being
+    /// made, for [`Objects::resync`]. Locks one database at a time; hold [`Objects::recount`]
+    /// around it while the store is in use.
     ///
     /// # Errors
     /// [`StoreError::Fenced`] when a database cannot be counted: nothing may be concluded then.
-    pub fn count_references(&self) -> Result<HashMap<(Dbiid, ObjectHash), i64>> {
-        let mut counts = HashMap::new();
+    pub fn count_references(&self) -> Result<References> {
+        let mut counts = References::new();
+        self.count_each(&mut counts, &mut |_, error| Err(error))?;
+        Ok(counts)
+    }
+
+    /// As [`Store::count_references`], but goes on over databases that are fenced or damaged, and
+    /// gives those: of their references nothing is known.
+    ///
+    /// # Errors
+    /// Other trouble than fences and damage.
+    pub fn count_references_of_sound(&self) -> Result<(References, Vec<Dbiid>)> {
+        let (mut counts, mut unknown) = (References::new(), Vec::new());
+        self.count_each(&mut counts, &mut |dbiid, error| match error {
+            StoreError::Fenced { .. } | StoreError::Damage { .. } => {
+                unknown.push(dbiid);
+                Ok(())
+            }
+            other => Err(other),
+        })?;
+        // A half that was counted before the damage was met says nothing.
+        counts.retain(|(dbiid, _), _| !unknown.contains(dbiid));
+        Ok((counts, unknown))
+    }
+
+    fn count_each(
+        &self,
+        counts: &mut References,
+        failed: &mut dyn FnMut(Dbiid, StoreError) -> Result<()>,
+    ) -> Result<()> {
+        // These first: a copy that is registered meanwhile is among the databases then.
+        let mut ahead = self.counted_ahead.lock().clone();
         for database in self.all() {
             let dbiid = database.dbiid();
-            let count = |reader: &Reader<'_>| {
+            ahead.remove(&dbiid);
+            let counted = self.read(&database, |reader| {
                 reader.each_reference(|hash| *counts.entry((dbiid, hash)).or_insert(0) += 1)
-            };
-            match self.read(&database, count) {
-                Err(StoreError::NotFound { .. }) => {}
-                other => {
-                    other?;
-                }
+            });
+            match counted {
+                Ok(_) | Err(StoreError::NotFound { .. }) => {}
+                Err(error) => failed(dbiid, error)?,
             }
         }
-        Ok(counts)
+        for (dbiid, more) in ahead {
+            counts.extend(more.into_iter().map(|(hash, count)| ((dbiid, hash), count)));
+        }
+        Ok(())
     }
 
     /// Names and values of all figures.
@@ -275,6 +316,8 @@ impl Store {
         rows.push(("Database.DbCache.MaxEntries", self.options.open_databases_max as u64));
         let pending = self.pending.load(Ordering::Relaxed) as u64;
         rows.push(("Database.Recovery.Pending", pending));
+        rows.push(("Database.DiskFull", u64::from(self.is_disk_full())));
+        rows.push(("Database.UnwrittenBytes", self.waiting.held()));
         rows.push(("Database.Count", self.databases.read().len() as u64));
         rows
     }

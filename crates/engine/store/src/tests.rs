@@ -4,6 +4,7 @@ mod fixture;
 mod fixup;
 mod flips;
 mod folders;
+mod full;
 mod lazy;
 mod life;
 mod maintenance;
@@ -12,6 +13,7 @@ mod power;
 mod recovery;
 mod rounds;
 mod together;
+mod travel;
 mod writes;
 
 use std::path::{Path, PathBuf};

@@ -2,8 +2,11 @@
 
 use rusqlite::Connection;
 
-use crate::schema::Facts;
-use crate::{Database, Result, Store, StoreError, Updated};
+use crate::handle::is_corrupt;
+use crate::opening::is_constraint;
+use crate::progress::tell;
+use crate::schema::{Facts, counted};
+use crate::{Database, Progress, Result, Store, StoreError, Updated, unwatched};
 
 /// Statements that mend what is kept twice; each tells how many rows were wrong.
 const MENDS: [&str; 3] = [
@@ -19,6 +22,9 @@ const MENDS: [&str; 3] = [
        FROM entry WHERE folder = folder.id)",
 ];
 
+/// Tables whose indexes are built anew.
+const TABLES: [&str; 5] = ["note", "stub", "folder", "entry", "expunged"];
+
 impl Store {
     /// Rebuilds the indexes of a database and counts its folders anew. It is locked meanwhile.
     ///
@@ -26,37 +32,77 @@ impl Store {
     /// [`StoreError::NotFound`], [`StoreError::Fenced`], [`StoreError::Damage`] when the rows
     /// themselves are broken ([`Store::fixup`] helps); nothing was changed then.
     pub fn updall(&self, path: &str) -> Result<Updated> {
+        self.updall_with(path, &mut unwatched)
+    }
+
+    /// As [`Store::updall`], watched.
+    ///
+    /// # Errors
+    /// As [`Store::updall`]; [`StoreError::Stopped`].
+    pub fn updall_with(&self, path: &str, progress: &mut Progress<'_>) -> Result<Updated> {
         let _one = self.maintenance.lock();
         let database = self.database(path)?;
-        let mended = self.updall_one(&database)?;
+        let mended = self.updall_one(&database, progress)?;
         self.trim_cache();
         Ok(Updated { path: path.to_owned(), mended })
     }
 
-    pub(crate) fn updall_one(&self, database: &Database) -> Result<u64> {
+    pub(crate) fn updall_one(
+        &self,
+        database: &Database,
+        progress: &mut Progress<'_>,
+    ) -> Result<u64> {
         let mut state = self.lock_committed(database)?;
         let Some(handle) = state.handle.as_mut() else { return Err(StoreError::Aborted) };
+        handle.spill(true)?;
         handle.begin()?;
         let saved = handle.facts.clone();
-        let mended = match rebuild(&handle.conn, &mut handle.facts) {
+        let mended = match rebuild(&handle.conn, &mut handle.facts, progress) {
             Ok(mended) => mended,
             Err(error) => {
                 handle.facts = saved;
                 // Closing rolls back; everything was committed before.
                 self.drop_handle(&database.0, &mut state);
-                let path = database.path();
-                return Err(StoreError::Damage { path, what: error.to_string() });
+                return Err(explain(database, error));
             }
         };
-        if self.commit(&database.0, &mut state) { Ok(mended) } else { Err(StoreError::Aborted) }
+        if self.commit(&database.0, &mut state) {
+            state.handle.as_mut().map_or(Ok(()), |handle| handle.spill(false))?;
+            return Ok(mended);
+        }
+        // Without the rest of the disk nothing of it is kept.
+        self.drop_handle(&database.0, &mut state);
+        Err(if self.is_disk_full() { StoreError::DiskFull } else { StoreError::Aborted })
+    }
+}
+
+fn explain(database: &Database, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Sqlite(error) if is_corrupt(&error) || is_constraint(&error) => {
+            StoreError::Damage { path: database.path(), what: error.to_string() }
+        }
+        other => other,
     }
 }
 
 /// Rebuilds all indexes and counters; tells how many rows were wrong.
-pub(crate) fn rebuild(conn: &Connection, facts: &mut Facts) -> rusqlite::Result<u64> {
-    conn.execute_batch("REINDEX")?;
+pub(crate) fn rebuild(
+    conn: &Connection,
+    facts: &mut Facts,
+    progress: &mut Progress<'_>,
+) -> Result<u64> {
+    let total = (TABLES.len() + MENDS.len()) as u64;
+    let mut parts = 0..total;
+    let mut next = |progress: &mut Progress<'_>| {
+        tell(progress, "building indexes and counters (locked)", parts.next().unwrap_or(0), total)
+    };
+    for table in TABLES {
+        next(progress)?;
+        conn.execute_batch(&format!("REINDEX {table}"))?;
+    }
     let mut mended = 0;
     for sql in MENDS {
+        next(progress)?;
         mended += conn.execute(sql, [])? as u64;
     }
     let (notes, logical_bytes, stubs) = counted(conn)?;
@@ -73,11 +119,4 @@ pub(crate) fn wrong_rows(conn: &Connection) -> rusqlite::Result<u64> {
     let count = count();
     conn.execute_batch("ROLLBACK TO u; RELEASE u")?;
     count.map(|count| count as u64)
-}
-
-/// Notes that are not softly deleted, bytes of all notes, stubs.
-pub(crate) fn counted(conn: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
-    let sql = "SELECT (SELECT count(*) FROM note WHERE deleted IS NULL),
-                 (SELECT ifnull(sum(size), 0) FROM note), (SELECT count(*) FROM stub)";
-    conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }

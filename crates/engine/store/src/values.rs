@@ -172,6 +172,15 @@ pub struct Entry {
     pub unid: Unid,
 }
 
+/// How many logical bytes a database may hold; a property of it that nobody but its user enforces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quota {
+    /// Most logical bytes; 0: no limit.
+    pub limit_bytes: u64,
+    /// Logical bytes from which on the owner is warned; 0: never.
+    pub warn_bytes: u64,
+}
+
 /// Result of putting a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Put {
@@ -206,6 +215,9 @@ pub struct Changed {
     pub change_seq: u64,
     /// Nothing of it may be shown before the log is durable up to here.
     pub lsn: Lsn,
+    /// Classes of the notes that were put, replaced, softly deleted, restored or deleted; none
+    /// when the change concerns only folders, entries, flags or the database.
+    pub classes: NoteClass,
 }
 
 /// Facts about one database.
@@ -227,8 +239,10 @@ pub struct DatabaseInfo {
     pub deleted: u64,
     /// Bytes of the file and its -wal.
     pub size_bytes: u64,
-    /// Sum of the logical sizes of all notes.
+    /// Sum of the logical sizes of the notes that are not softly deleted.
     pub logical_bytes: u64,
+    /// How many logical bytes it may hold.
+    pub quota: Quota,
     /// Everything below is in the file and synced.
     pub checkpointed_lsn: Lsn,
     /// Everything below is in the open transaction.
@@ -252,6 +266,11 @@ pub struct Recovery {
     pub moved: Vec<(String, String)>,
     /// Foreign files and copies that got a new instance id.
     pub adopted: Vec<String>,
+    /// Files whose place in the register was lost to damage of the log: registered again, with
+    /// their own instance ids.
+    pub registered_again: Vec<String>,
+    /// How the catalog of objects was made anew, if it was.
+    pub catalog_rebuilt: Option<objects::Rebuilt>,
     /// Databases found to be fenced at once, with the reason.
     pub fenced: Vec<(String, String)>,
     /// Bytes of unfinished groups at the end of the log.
@@ -284,6 +303,32 @@ pub struct Compacted {
     pub bytes_before: u64,
     /// Bytes of its file afterwards.
     pub bytes_after: u64,
+}
+
+/// What a self-contained copy holds, see [`crate::Store::export`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// Path of the database.
+    pub path: String,
+    /// Notes that are not softly deleted.
+    pub notes: u64,
+    /// Objects that it carries.
+    pub objects: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// What became of notes that were to be copied, see [`crate::Store::copy_notes`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CopiedNotes {
+    /// Notes that were copied.
+    pub copied: u64,
+    /// Notes that were there already.
+    pub already: u64,
+    /// Notes that are not in the first database, or softly deleted there.
+    pub missing: Vec<Unid>,
+    /// Notes that were not looked at because it was stopped.
+    pub left: u64,
 }
 
 /// What rebuilding found, see [`crate::Store::updall`].

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
-use note::{Dbiid, ObjectHash, TimeDate};
+use note::{Dbiid, NoteClass, ObjectHash, TimeDate};
 use objects::TicketDelta;
 use parking_lot::MutexGuard;
 use txlog::{Lsn, RecordKind, Space};
@@ -40,6 +40,8 @@ struct Part<'a> {
     saved: Option<Facts>,
     ops: Vec<u8>,
     deltas: Vec<TicketDelta>,
+    /// Classes of the notes that were changed.
+    classes: NoteClass,
     /// Why the database must not be served any more.
     damage: Option<String>,
 }
@@ -89,6 +91,7 @@ impl Store {
         f: impl FnOnce(&mut Writer<'_>) -> Result<T, E>,
     ) -> Result<Written<T>, E> {
         let result = {
+            self.refuse_when_full(space)?;
             let mut writer = self.lock_all(databases, space)?;
             match f(&mut writer) {
                 Ok(value) => Ok(Written { value, lsn: writer.finish()? }),
@@ -96,6 +99,7 @@ impl Store {
             }
         };
         self.trim_cache();
+        self.trim_held();
         result
     }
 
@@ -187,6 +191,13 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Notes that a note of a class was changed.
+    pub(crate) fn touch_class(&mut self, database: &Database, class: NoteClass) -> Result<()> {
+        let at = self.find(database)?;
+        self.parts[at].classes.0 |= class.0;
+        Ok(())
+    }
+
     /// Notes that a database gained or lost references to objects.
     pub(crate) fn count(
         &mut self,
@@ -251,6 +262,7 @@ impl<'a> Writer<'a> {
         self.store.statistics.record_bytes.add(payload.len() as u64);
         for part in &mut self.parts {
             part.appended(head.lsn, head.end);
+            self.store.note_held(&part.database.0, part.state.handle.as_ref());
         }
         Ok(head.end)
     }
@@ -279,7 +291,7 @@ impl Drop for Writer<'_> {
 impl<'a> Part<'a> {
     fn new(database: &'a Database, state: MutexGuard<'a, State>) -> Part<'a> {
         let (ops, deltas) = (Vec::new(), Vec::new());
-        Part { database, state, saved: None, ops, deltas, damage: None }
+        Part { database, state, saved: None, ops, deltas, classes: NoteClass(0), damage: None }
     }
 
     fn handle(&self) -> Result<&Handle> {
@@ -328,6 +340,7 @@ impl<'a> Part<'a> {
             return;
         }
         let saved = self.saved.take();
+        let classes = std::mem::replace(&mut self.classes, NoteClass(0));
         self.ops.clear();
         self.state.records.push(lsn);
         self.database.0.unsaved.store(self.state.records.len(), Ordering::Relaxed);
@@ -343,7 +356,7 @@ impl<'a> Part<'a> {
             tracing::warn!(database = ?self.database, %error, "savepoint was not released");
             self.state.handle = None;
         }
-        self.database.0.notify(Changed { change_seq, lsn: end });
+        self.database.0.notify(Changed { change_seq, lsn: end, classes });
     }
 
     fn roll_back(&mut self) {

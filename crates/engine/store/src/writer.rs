@@ -1,12 +1,12 @@
 //! What a write can do: notes, folders, entries, flags.
 
-use note::{ObjectHash, TimeDate, Unid};
+use note::{NoteClass, ObjectHash, TimeDate, Unid};
 
 use crate::op::{FolderRef, NewEntry, NewFolder, NoteRef, Op, PutNote};
 use crate::prepared::{NoteBlob, PreparedNote};
 use crate::{
-    Database, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Put, Result, StoreError, Stub,
-    Writer,
+    Database, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Put, Quota, Result,
+    StoreError, Stub, Writer,
 };
 
 /// Flags that belong to the entry; \Seen is the note's.
@@ -47,6 +47,8 @@ impl Writer<'_> {
             Some(old) => (old.id, false),
             None => (NoteId(self.facts(database)?.note_next), true),
         };
+        let replaced = old.as_ref().map_or(0, |old| old.class.0);
+        self.touch_class(database, NoteClass(prepared.class().0 | replaced))?;
         let lost = match old {
             Some(_) => self.reader(database)?.hashes_of(id)?,
             None => Vec::new(),
@@ -65,10 +67,12 @@ impl Writer<'_> {
         for (folder, uid) in self.reader(database)?.entries_of(id)? {
             self.remove_entry(database, folder, uid)?;
         }
-        self.purge(database, note_ref(&meta), stub)
+        self.purge(database, &meta, stub)
     }
 
-    fn purge(&mut self, database: &Database, note: NoteRef, stub: Stub) -> Result<()> {
+    fn purge(&mut self, database: &Database, meta: &NoteMeta, stub: Stub) -> Result<()> {
+        let note = note_ref(meta);
+        self.touch_class(database, meta.class)?;
         let lost: Vec<ObjectHash> = self.reader(database)?.hashes_of(note.id)?;
         let stub = stub == Stub::Keep;
         self.emit(database, &Op::DeleteNote { note, stub, time: self.now() })?;
@@ -100,6 +104,7 @@ impl Writer<'_> {
         if meta.deleted.is_some() == deleted.is_some() {
             return Ok(());
         }
+        self.touch_class(database, meta.class)?;
         self.emit(database, &Op::SetDeleted { note: note_ref(meta), deleted })
     }
 
@@ -273,7 +278,7 @@ impl Writer<'_> {
         if self.facts(database)?.soft_delete {
             self.set_deleted(database, &meta, Some(self.now()))
         } else {
-            self.purge(database, note_ref(&meta), Stub::Keep)
+            self.purge(database, &meta, Stub::Keep)
         }
     }
 
@@ -283,6 +288,19 @@ impl Writer<'_> {
             return Ok(());
         }
         self.emit(database, &Op::SetTitle { title })
+    }
+
+    /// Sets how many logical bytes the database may hold. Nothing is refused or removed for it.
+    /// Limits above 2^63 - 1 mean that number.
+    pub fn set_quota(&mut self, database: &Database, quota: Quota) -> Result<()> {
+        let quota = Quota {
+            limit_bytes: quota.limit_bytes.min(i64::MAX as u64),
+            warn_bytes: quota.warn_bytes.min(i64::MAX as u64),
+        };
+        if self.facts(database)?.quota == quota {
+            return Ok(());
+        }
+        self.emit(database, &Op::SetQuota(quota))
     }
 
     /// A new universal id.

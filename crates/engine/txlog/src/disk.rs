@@ -61,6 +61,9 @@ pub trait DiskFile: Send + Sync {
     /// Cuts or extends (with zeros) the file.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
+    /// Says that the first `len` bytes will be read soon; at best they are in memory by then.
+    fn read_ahead(&self, _len: u64) {}
+
     /// Is the file empty?
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|len| len == 0)
@@ -187,6 +190,16 @@ impl DiskFile for RealFile {
                 Some(libc::EOPNOTSUPP | libc::ENOSYS) => return self.extend(len),
                 _ => return Err(error),
             }
+        }
+    }
+
+    fn read_ahead(&self, len: u64) {
+        let wanted = libc::off_t::try_from(len).unwrap_or(libc::off_t::MAX);
+        // SAFETY: the descriptor belongs to `self.0`, which outlives the call. It is a hint: what
+        // it answers does not matter.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::posix_fadvise(self.0.as_raw_fd(), 0, wanted, libc::POSIX_FADV_WILLNEED);
         }
     }
 

@@ -65,6 +65,12 @@ pub enum LogError {
         /// The stretch that cannot be read.
         range: Range<Lsn>,
     },
+    /// A copy for the archive is not what was copied; the segment stays in the log.
+    #[error("the copy {path} differs from its log segment")]
+    ArchiveDiffers {
+        /// The copy.
+        path: PathBuf,
+    },
     /// The log has stopped, in order or because its disk failed.
     #[error("the log has stopped: {reason}")]
     Stopped {
@@ -81,6 +87,14 @@ impl LogError {
     ) -> impl FnOnce(io::Error) -> LogError {
         let path = path.into();
         move |source| LogError::Disk { action, path, source }
+    }
+}
+
+/// An error with its cause, in one line.
+pub(crate) fn describe(error: &LogError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! The byte layout is described in `docs/formats/log-segment.md`.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod archive;
 mod clock;
 mod control;
 mod disk;
@@ -26,14 +27,18 @@ mod walk;
 mod writer;
 
 pub mod faults;
+pub mod sync;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, DiskFile, RealDisk, free_bytes};
 pub use error::{AppendError, LogError};
 pub use log::Log;
 pub use lsn::Lsn;
-pub use options::{Damage, LogOptions, LogStatus, Opened, Space, Style};
+pub use options::{
+    ArchiveReport, ArchiveStatus, Damage, LogOptions, LogStatus, Opened, Space, Style,
+};
 pub use record::{Head, RecordKind, read_record};
+pub use release::Released;
 pub use scan::Payload;
 pub use segments::{segment_file_name, segment_of_file_name};
 pub use waiters::Durable;

@@ -3,30 +3,32 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use note::Dbiid;
-use parking_lot::Mutex;
 
+use crate::archive::Archiving;
 use crate::control::Control;
 use crate::record::{Draft, RECORD_HEADER_BYTES, decode_head, read_record};
 use crate::recover::{Recovered, recover};
 use crate::segments::{Listing, Spare, next_spare_number};
 use crate::shared::{Parts, Shared};
 use crate::state::{SPARES_MAX, State};
+use crate::sync::Mutex;
+use crate::sync::thread::{self, JoinHandle};
 use crate::waiters::Durable;
 use crate::writer::IDS_AHEAD;
 use crate::{
-    AppendError, Clock, Disk, Head, LogError, LogOptions, LogStatus, Lsn, Opened, Payload,
-    RecordKind, Space,
+    AppendError, ArchiveReport, ArchiveStatus, Clock, Disk, DiskFile, Head, LogError, LogOptions,
+    LogStatus, Lsn, Opened, Payload, RecordKind, Released, Space, Style,
 };
 
 /// The transaction log.
 ///
-/// One thread of its own writes and syncs; everything else happens in the caller's.
+/// One thread of its own writes and syncs, in the archive style another one copies segments;
+/// everything else happens in the caller's.
 pub struct Log {
     shared: Arc<Shared>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Log {
@@ -64,12 +66,20 @@ impl Log {
         let oldest = opened.oldest;
         let parts = Parts { options, disk, clock, control, state, damage, oldest };
         let shared = Arc::new(Shared::new(parts));
-        let writer = Arc::clone(&shared);
-        let writer = thread::Builder::new()
-            .name("txlog".to_owned())
-            .spawn(move || crate::writer::run(writer))
-            .map_err(LogError::disk("start the writer of", &dir))?;
-        Ok((Arc::new(Log { shared, writer: Mutex::new(Some(writer)) }), opened))
+        let log = Arc::new(Log { shared, threads: Mutex::new(Vec::new()) });
+        log.start("txlog", crate::writer::run)?;
+        if log.shared.options.style == Style::Archive {
+            log.start("txlog archive", crate::archive::run)?;
+        }
+        Ok((log, opened))
+    }
+
+    fn start(&self, name: &str, run: fn(Arc<Shared>)) -> Result<(), LogError> {
+        let shared = Arc::clone(&self.shared);
+        let started = thread::Builder::new().name(name.to_owned()).spawn(move || run(shared));
+        let failed = LogError::disk("start a thread of", &self.shared.options.dir);
+        self.threads.lock().push(started.map_err(failed)?);
+        Ok(())
     }
 
     /// Sets what makes the payload of the checkpoint record that begins each segment.
@@ -89,6 +99,26 @@ impl Log {
         visit: &mut dyn FnMut(&Head, &mut dyn Payload) -> ControlFlow<()>,
     ) -> Result<(), LogError> {
         crate::scan::scan(&self.shared, from, visit)
+    }
+
+    /// Visits the records of one segment as far as they can be read, in order: of `file`, one that
+    /// has left the log, or of the log's own. Tells how many stretches could not be read. For those
+    /// who rebuild what they knew.
+    ///
+    /// # Errors
+    /// The file cannot be opened or read at all.
+    pub fn scan_segment(
+        &self,
+        segment: u32,
+        file: Option<&dyn DiskFile>,
+        visit: &mut dyn FnMut(&Head, &mut dyn Payload),
+    ) -> Result<u64, LogError> {
+        crate::scan::scan_segment(&self.shared, segment, file, visit)
+    }
+
+    /// Ids of the segments in the log, ascending; those that await their release among them.
+    pub fn segments(&self) -> Vec<u32> {
+        self.shared.state.lock().segments.keys().copied().collect()
     }
 
     /// Appends a record. Waits for the disk only when too much is pending already, or when the
@@ -160,17 +190,37 @@ impl Log {
     }
 
     /// Gives up the segments before the one that holds `oldest_needed` (which is taken as no more
-    /// than what is durable). Returns the ids of those that have left.
+    /// than what is durable, and in the archive style as no more than what is archived). Tells
+    /// which have left, also when it was stopped half-way.
     ///
     /// `keep` names the path a segment moves to, or `None` to use its space again. The control
     /// file says first that they are not needed; at the end the directories are synced. Segments
     /// that a crash has kept from leaving are offered again.
+    pub fn give_up(&self, oldest_needed: Lsn, keep: &dyn Fn(u32) -> Option<PathBuf>) -> Released {
+        crate::release::give_up(&self.shared, oldest_needed, keep)
+    }
+
+    /// As [`Log::give_up`], for those who only ask which segments have left.
+    ///
+    /// # Errors
+    /// What kept a segment from leaving; others may have left before.
     pub fn release(
         &self,
         oldest_needed: Lsn,
         keep: &dyn Fn(u32) -> Option<PathBuf>,
     ) -> Result<Vec<u32>, LogError> {
-        crate::release::release(&self.shared, oldest_needed, keep)
+        let released = self.give_up(oldest_needed, keep);
+        let segments = released.segments();
+        released.trouble.map_or(Ok(segments), Err)
+    }
+
+    /// Copies to the archive what is whole and not there yet. The log does so by itself; this is
+    /// for those who want it done now, and to hear what went wrong.
+    ///
+    /// # Errors
+    /// `Options` when the log has another style; what kept a segment from being copied.
+    pub fn archive(&self) -> Result<ArchiveReport, LogError> {
+        crate::archive::archive(&self.shared)
     }
 
     /// Figures of the log.
@@ -190,18 +240,33 @@ impl Log {
             records: state.tally.records,
             waiters: state.waiters.len() as u64,
             full: state.full,
+            archive: self.archive_status(&state),
             stopped: state.failed.clone(),
         }
     }
 
-    /// Writes and syncs what is appended, then ends the log's thread. Later appends are refused.
+    fn archive_status(&self, state: &State) -> Option<ArchiveStatus> {
+        let archiving = &state.archiving;
+        (self.shared.options.style == Style::Archive).then(|| ArchiveStatus {
+            archived: archiving.segments,
+            bytes: archiving.bytes,
+            waiting: Archiving::waiting(state),
+            damaged: archiving.damaged,
+            trouble: archiving.trouble.clone(),
+        })
+    }
+
+    /// Writes and syncs what is appended, then ends the log's threads. Later appends are refused.
     pub fn stop(&self) {
         self.shared.state.lock().stopping = true;
         self.shared.work.notify_all();
         self.shared.room.notify_all();
-        let Some(writer) = self.writer.lock().take() else { return };
-        if writer.thread().id() != thread::current().id() && writer.join().is_err() {
-            tracing::error!("the log's writer has panicked");
+        self.shared.sealed.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for one in threads {
+            if one.thread().id() != thread::current().id() && one.join().is_err() {
+                tracing::error!("a thread of the log has panicked");
+            }
         }
     }
 }
@@ -277,5 +342,7 @@ fn start_state(control: &Control, first: u32, found: Recovered, spares: Vec<Spar
     state
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schedules"))]
+mod schedules;
+#[cfg(all(test, not(feature = "schedules")))]
 mod tests;

@@ -14,6 +14,8 @@ pub enum Style {
     Circular,
     /// Not bounded; grows until segments are released.
     Linear,
+    /// As circular, but a segment is copied to `archive_dir` before it leaves.
+    Archive,
 }
 
 /// Which space a record may take.
@@ -35,8 +37,11 @@ pub struct LogOptions {
     /// Most bytes of all segments of a circular log, the reserve included. Default 4 GiB;
     /// at least four segments are always allowed.
     pub bytes_max: u64,
-    /// Circular or linear.
+    /// Circular, linear or archive.
     pub style: Style,
+    /// Where the archive style copies segments to, in a subdirectory named by the log's id; may be
+    /// on another file system, and is made when it is missing. Needed by that style alone.
+    pub archive_dir: Option<PathBuf>,
     /// A group that has reached this length is closed, even while a sync runs. Default 1 MiB.
     pub group_bytes_max: u32,
     /// Records nobody waits for are written and synced after this time. Default 100 ms.
@@ -53,6 +58,7 @@ impl LogOptions {
             segment_bytes: 64 << 20,
             bytes_max: 4 << 30,
             style: Style::Circular,
+            archive_dir: None,
             group_bytes_max: 1 << 20,
             lazy_flush_ms: 100,
             pending_bytes_max: 16 << 20,
@@ -62,7 +68,13 @@ impl LogOptions {
     pub(crate) fn check(&self) -> Result<(), LogError> {
         let length_is_good = self.segment_bytes.is_multiple_of(4096)
             && (16 << 10..=2 << 30).contains(&self.segment_bytes);
-        if length_is_good { Ok(()) } else { Err(LogError::Options { reason: "segment_bytes" }) }
+        if !length_is_good {
+            return Err(LogError::Options { reason: "segment_bytes" });
+        }
+        if self.style == Style::Archive && self.archive_dir.is_none() {
+            return Err(LogError::Options { reason: "the archive style needs a directory" });
+        }
+        Ok(())
     }
 }
 
@@ -71,7 +83,8 @@ impl LogOptions {
 pub struct Damage {
     /// The stretch.
     pub range: Range<Lsn>,
-    /// The databases named by all records of the stretch; `None` when not all could be named.
+    /// The databases named by all changes in the stretch (0: a change of several, whose payload
+    /// names them); `None` when not all could be named.
     pub dbiids: Option<Vec<Dbiid>>,
 }
 
@@ -88,10 +101,36 @@ pub struct Opened {
     pub discarded_bytes: u64,
 }
 
+/// What one call of [`crate::Log::archive`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArchiveReport {
+    /// Segments copied.
+    pub segments: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Segments that wait to be copied.
+    pub waiting: u64,
+}
+
+/// How far the archive of a log is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchiveStatus {
+    /// Segments copied since the log was opened.
+    pub archived: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Segments that wait to be copied; they do not leave the log.
+    pub waiting: u64,
+    /// Segments that were damaged in the log, and are in the archive as they were.
+    pub damaged: u64,
+    /// Why the last copy failed. The log is held while this is said, and fills up.
+    pub trouble: Option<String>,
+}
+
 /// Figures of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogStatus {
-    /// Circular or linear.
+    /// Circular, linear or archive.
     pub style: Style,
     /// Segments in the log.
     pub segments: u64,
@@ -117,6 +156,8 @@ pub struct LogStatus {
     pub waiters: u64,
     /// Ordinary records are refused for want of space.
     pub full: bool,
+    /// How far the archive is; `None` in the other styles.
+    pub archive: Option<ArchiveStatus>,
     /// Why the log has stopped, if it has.
     pub stopped: Option<String>,
 }

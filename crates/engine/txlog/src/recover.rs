@@ -1,6 +1,7 @@
 //! Finding the end of the log, and what is damaged before it.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +11,12 @@ use note::Dbiid;
 use crate::control::Control;
 use crate::group::{GROUP_HEADER_BYTES, GroupHeader, align};
 use crate::segments::{Segment, segment_file_name};
+use crate::sync::thread;
 use crate::walk::Walk;
-use crate::{Damage, Disk, DiskFile, LogError, Lsn};
+use crate::{Damage, Disk, DiskFile, LogError, Lsn, RecordKind};
+
+/// A log shorter than this is not read ahead.
+const AHEAD_BYTES_MIN: u64 = 32 << 20;
 
 /// What the segments say.
 pub(crate) struct Recovered {
@@ -43,6 +48,10 @@ pub(crate) fn recover(
     let mut survey = Survey { dir, control, files: BTreeMap::new(), groups: Vec::new() };
     for id in ids {
         survey.open(disk, *id)?;
+    }
+    survey.read_ahead();
+    for id in ids {
+        survey.collect(*id)?;
     }
     let durable = survey.groups.iter().map(|group| group.durable).max();
     let durable = durable.unwrap_or(Lsn::ZERO).max(control.durable);
@@ -77,20 +86,44 @@ struct Chain {
 }
 
 impl Survey<'_> {
-    /// Opens a segment and collects its groups.
     fn open(&mut self, disk: &dyn Disk, id: u32) -> Result<(), LogError> {
         let path = self.dir.join(segment_file_name(id));
         let file = disk.open(&path).map_err(LogError::disk("open", &path))?;
         let bytes = file.len().map_err(LogError::disk("look at", &path))?;
         let limit = self.limit(id, bytes);
-        let mut walk = Walk::new(&*file, id, self.control.salt(id), limit);
-        let mut offset = 0;
+        self.files.insert(id, Surveyed { file, bytes, limit });
+        Ok(())
+    }
+
+    /// Lets the system read a long log ahead of who walks through it, in the order of the walk.
+    fn read_ahead(&self) {
+        let files: Vec<_> = self
+            .files
+            .values()
+            .filter(|surveyed| surveyed.limit > 0)
+            .map(|surveyed| (Arc::clone(&surveyed.file), surveyed.limit))
+            .collect();
+        if files.iter().map(|(_, limit)| limit).sum::<u64>() < AHEAD_BYTES_MIN {
+            return;
+        }
+        let ahead = move || files.iter().for_each(|(file, limit)| file.read_ahead(*limit));
+        let started = thread::Builder::new().name("txlog ahead".to_owned()).spawn(ahead);
+        if let Err(error) = started {
+            tracing::debug!(%error, "the log is not read ahead");
+        }
+    }
+
+    /// Collects the groups of a segment.
+    fn collect(&mut self, id: u32) -> Result<(), LogError> {
+        let Some(surveyed) = self.files.get(&id) else { return Ok(()) };
+        let path = self.dir.join(segment_file_name(id));
         let failed = |source| LogError::disk("read", &path)(source);
+        let mut walk = Walk::new(&*surveyed.file, id, self.control.salt(id), surveyed.limit);
+        let mut offset = 0;
         while let Some(group) = walk.find_group(offset).map_err(failed)? {
             offset = u64::from(group.end().offset());
             self.groups.push(group);
         }
-        self.files.insert(id, Surveyed { file, bytes, limit });
         Ok(())
     }
 
@@ -184,7 +217,8 @@ impl Survey<'_> {
                 return Ok(false);
             }
         } else if let Err(lsn) = walk.check_headers(group).map_err(failed)? {
-            chain.damage.push(Damage { range: lsn..group.end(), dbiids: None });
+            let dbiids = is_head(&mut walk, group).map_err(failed)?.then(Vec::new);
+            chain.damage.push(Damage { range: lsn..group.end(), dbiids });
         }
         chain.end = group.end();
         chain.next_number = group.number + 1;
@@ -273,6 +307,16 @@ impl Survey<'_> {
     }
 }
 
+/// Is this the group of the record that heads a segment? Then the next one begins with a copy.
+fn is_head(walk: &mut Walk<'_>, group: &GroupHeader) -> io::Result<bool> {
+    if group.start().offset() != 0 || group.records != 1 {
+        return Ok(false);
+    }
+    let Some(next) = walk.find_group(u64::from(group.end().offset()))? else { return Ok(false) };
+    let copy = walk.record_at(next.first, next.end())?;
+    Ok(copy.is_some_and(|(head, _)| head.kind == RecordKind::Checkpoint))
+}
+
 /// Notes the databases of the records from `first` on; gives the end of the last valid one.
 fn name_group(
     walk: &mut Walk<'_>,
@@ -284,7 +328,10 @@ fn name_group(
     loop {
         let record = walk.record_at(lsn, end).map_err(|source| LogError::Read { lsn, source })?;
         let Some((head, _)) = record else { return Ok(lsn) };
-        dbiids.push(head.dbiid);
+        // The others change no database.
+        if matches!(head.kind, RecordKind::Change | RecordKind::Life) {
+            dbiids.push(head.dbiid);
+        }
         lsn = head.end;
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use crate::group::GroupHeader;
+use crate::group::{GROUP_HEADER_BYTES, GroupHeader};
 use crate::shared::Shared;
 use crate::walk::Walk;
-use crate::{Head, LogError, Lsn};
+use crate::{DiskFile, Head, LogError, Lsn};
 
 /// The payload of a scanned record, read when asked for.
 pub trait Payload {
@@ -77,6 +77,49 @@ pub(crate) fn scan(shared: &Shared, from: Lsn, visit: Visit<'_>) -> Result<(), L
         }
     }
     scan.check_end(ids.last().copied())
+}
+
+/// Visits the records of one segment as far as they can be read.
+pub(crate) fn scan_segment(
+    shared: &Shared,
+    id: u32,
+    file: Option<&dyn DiskFile>,
+    visit: &mut dyn FnMut(&Head, &mut dyn Payload),
+) -> Result<u64, LogError> {
+    let start = Lsn::new(id, 0);
+    let own = if file.is_none() { Some(shared.file(start)?) } else { None };
+    let Some(file) = file.or(own.as_deref()) else { return Err(LogError::NotInLog { lsn: start }) };
+    let failed = |source| LogError::Read { lsn: start, source };
+    let limit = file.len().map_err(failed)?;
+    let salt = match Walk::new(file, id, shared.salt(id), limit).find_group(0).map_err(failed)? {
+        Some(_) => shared.salt(id),
+        None => foreign_salt(file).map_err(failed)?,
+    };
+    let mut walk = Walk::new(file, id, salt, limit);
+    let (mut offset, mut number, mut unreadable) = (0, None, 0);
+    while let Some(group) = walk.find_group(offset).map_err(failed)? {
+        unreadable += u64::from(number.is_some_and(|number| number != group.number));
+        number = Some(group.number.wrapping_add(1));
+        offset = u64::from(group.end().offset());
+        let mut lsn = group.first;
+        for _ in 0..group.records {
+            let record = walk.record_at(lsn, group.end());
+            let Some((head, crc)) = record.map_err(|source| LogError::Read { lsn, source })? else {
+                unreadable += 1;
+                break;
+            };
+            lsn = head.end;
+            visit(&head, &mut Scanned { walk: &mut walk, head, crc });
+        }
+    }
+    Ok(unreadable)
+}
+
+/// The salt of a segment of another log, as its first group says.
+fn foreign_salt(file: &dyn DiskFile) -> std::io::Result<u64> {
+    let mut first = [0; GROUP_HEADER_BYTES];
+    file.read_at(&mut first, 0)?;
+    Ok(GroupHeader::decode(&first).map_or(0, |group| group.salt))
 }
 
 impl Scan<'_> {

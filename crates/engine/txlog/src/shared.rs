@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use note::TimeDate;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::control::{Control, SaveFailure};
 use crate::record::Draft;
 use crate::segments::segment_file_name;
 use crate::state::{Attempt, Rules, State};
-use crate::{AppendError, Clock, Damage, Disk, DiskFile, Head, LogError, LogOptions, Lsn, Space};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::{
+    AppendError, Clock, Damage, Disk, DiskFile, Head, LogError, LogOptions, Lsn, Space, Style,
+};
 
 /// After a failed attempt to make a segment, appends are refused this long without another.
 pub(crate) const RETRY_WAIT_MS: i64 = 250;
@@ -29,10 +31,14 @@ pub(crate) struct Shared {
     pub work: Condvar,
     /// Appenders wait here.
     pub room: Condvar,
+    /// Who archives waits here.
+    pub sealed: Condvar,
     durable: AtomicU64,
     pub control: Mutex<Control>,
     /// Held while segments are released.
     pub releasing: Mutex<()>,
+    /// Held while segments are copied to the archive.
+    pub archiving: Mutex<()>,
     /// The salts follow from it.
     salts: Control,
     /// Damage found when the log was opened.
@@ -63,9 +69,11 @@ impl Shared {
             state: Mutex::new(parts.state),
             work: Condvar::new(),
             room: Condvar::new(),
+            sealed: Condvar::new(),
             salts: parts.control.clone(),
             control: Mutex::new(parts.control),
             releasing: Mutex::new(()),
+            archiving: Mutex::new(()),
             damage: parts.damage,
             oldest: parts.oldest,
         }
@@ -85,6 +93,13 @@ impl Shared {
     /// The salt of a segment.
     pub fn salt(&self, segment: u32) -> u64 {
         self.salts.salt(segment)
+    }
+
+    /// Where this log is archived, if it is.
+    pub fn archive_dir(&self) -> Option<PathBuf> {
+        let dir = self.options.archive_dir.as_ref();
+        let dir = dir.filter(|_| self.options.style == Style::Archive)?;
+        Some(crate::archive::subdirectory(dir, self.salts.log_id))
     }
 
     pub fn segment_path(&self, segment: u32) -> PathBuf {
@@ -156,6 +171,7 @@ impl Shared {
         drop(state);
         self.room.notify_all();
         self.work.notify_all();
+        self.sealed.notify_all();
         wakers.drain(..).for_each(Waker::wake);
     }
 

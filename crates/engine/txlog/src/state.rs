@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 use note::{Dbiid, TimeDate};
 
+use crate::archive::Archiving;
 use crate::group::{GROUP_HEADER_BYTES, GroupHeader, align};
 use crate::record::Draft;
 use crate::segments::{Segment, Spare, next_spare_number};
+use crate::sync::Instant;
 use crate::waiters::Waiters;
 use crate::{AppendError, Head, LogOptions, Lsn, RecordKind, Space, Style};
 
@@ -21,6 +22,8 @@ pub(crate) const RESERVE_SEGMENTS: usize = 2;
 pub(crate) const SPARES_READY: usize = RESERVE_SEGMENTS + 1;
 /// More spares than this are not kept; what is released beyond is removed.
 pub(crate) const SPARES_MAX: usize = 8;
+/// The head of a segment is written twice when it takes no more than this share of it.
+const HEAD_COPY_SHARE: u64 = 8;
 /// Buffers kept for the next groups.
 const FREE_BUFFERS_MAX: usize = 4;
 
@@ -41,7 +44,7 @@ impl Rules {
     pub fn new(options: &LogOptions) -> Rules {
         let segment_bytes = u64::from(options.segment_bytes);
         let segments_max = match options.style {
-            Style::Circular => (options.bytes_max / segment_bytes).max(4),
+            Style::Circular | Style::Archive => (options.bytes_max / segment_bytes).max(4),
             Style::Linear => u64::MAX,
         };
         Rules {
@@ -169,6 +172,7 @@ pub(crate) struct State {
     /// A group could not be written for want of space; tried again at the instant.
     pub write_trouble: Option<(Trouble, Instant)>,
     pub full: bool,
+    pub archiving: Archiving,
     pub oldest_needed: Lsn,
     pub stopping: bool,
     /// The writer has ended.
@@ -207,6 +211,7 @@ impl State {
             segment_trouble: None,
             write_trouble: None,
             full: false,
+            archiving: Archiving::default(),
             oldest_needed: Lsn::ZERO,
             stopping: false,
             ended: false,
@@ -317,9 +322,24 @@ impl State {
         self.ids.start += 1;
         self.enter_segment(segment, spare, rules);
         if let Some(payload) = &head {
-            self.put(&Draft::new(RecordKind::Checkpoint, Dbiid(0), payload));
+            self.put_head(&Draft::new(RecordKind::Checkpoint, Dbiid(0), payload), rules);
         }
         Ok(true)
+    }
+
+    /// Puts the record that heads a segment, and a copy of it into a group of its own: no single
+    /// damaged place makes both unreadable.
+    fn put_head(&mut self, head: &Draft<'_>, rules: &Rules) {
+        self.put(head);
+        if head.bytes() > rules.segment_bytes / HEAD_COPY_SHARE {
+            return;
+        }
+        self.seal();
+        if let Some(place) = &self.place {
+            let start = Lsn::new(place.segment, place.next as u32);
+            self.open_group(start);
+            self.put(head);
+        }
     }
 
     fn enter_segment(&mut self, segment: u32, spare: Spare, rules: &Rules) {
@@ -466,4 +486,8 @@ const _: () = {
     let segment: u64 = 16 << 10;
     let record = segment / 2 - 256 + 24 + 8;
     assert!(GROUP_HEADER_BYTES as u64 + 2 * record <= segment);
+    // So do two copies of a head that are not too long for that, the first in a group of its own.
+    let copy = segment / HEAD_COPY_SHARE;
+    let first = (GROUP_HEADER_BYTES as u64 + copy).next_multiple_of(4096);
+    assert!(first + GROUP_HEADER_BYTES as u64 + copy + record <= segment);
 };

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
 use crate::shared::Shared;
+use crate::sync::thread::{self, Thread};
+use crate::sync::thread_local;
 use crate::{LogError, Lsn};
 
 /// The wakers of those who wait, by position.

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::is_full;
 use crate::segments::Spare;
 use crate::shared::{RETRY_WAIT_MS, Shared};
 use crate::state::{Group, Opening, State, Trouble};
-use crate::{DiskFile, Lsn};
+use crate::sync::Instant;
+use crate::{DiskFile, Lsn, Style};
 
 /// Segment ids reserved at a time.
 pub(crate) const IDS_AHEAD: u32 = 32;
@@ -291,6 +292,8 @@ impl Writer {
         }
         if full.is_some() != state.write_trouble.is_some() {
             tracing::warn!(trouble = ?full, "space for the transaction log");
+            // What was refused for this reason alone is taken again.
+            state.full = false;
         }
         state.write_trouble = full.map(|error| {
             let retry = Duration::from_millis(RETRY_WAIT_MS as u64);
@@ -300,6 +303,9 @@ impl Writer {
         drop(state);
         if count > 0 || synced {
             shared.room.notify_all();
+        }
+        if synced && shared.options.style == Style::Archive {
+            shared.sealed.notify_one();
         }
         self.wakers.drain(..).for_each(Waker::wake);
     }

@@ -18,6 +18,12 @@ pub fn decode_charset(bytes: &[u8], charset: &str) -> String {
     }
 }
 
+/// Whether [`decode_charset`] knows the charset.
+pub fn knows_charset(charset: &str) -> bool {
+    let known = || charset_decoder(charset.as_bytes()).is_some();
+    is_utf8(charset) || is_ascii(charset) || (!charset.is_empty() && known())
+}
+
 /// Text of bytes whose charset nobody told.
 pub(crate) fn decode_unlabelled(bytes: &[u8]) -> String {
     if let Ok(text) = std::str::from_utf8(bytes) {

@@ -35,13 +35,15 @@ struct Reading {
 /// no sense in it. Comments, missing weekday, missing seconds, two-digit years, named zones and the
 /// order of `ctime` are understood; an unknown or missing zone is Greenwich.
 pub fn parse_date(raw: &[u8]) -> Option<i64> {
-    let text = without_comments(&raw[..raw.len().min(DATE_BYTES_MAX)]);
-    let mut reading = Reading::default();
-    let separators = |c: char| c.is_ascii_whitespace() || c == ',';
-    for token in text.split(separators).filter(|t| !t.is_empty()) {
-        reading.take(token);
-    }
-    reading.seconds_since_1970()
+    Reading::of(raw).seconds_since_1970()
+}
+
+/// The day that a date header names as it is written, without regard to time and zone (RFC 3501
+/// §6.4.4 SENTON), in days since 1970-01-01; `None` when there is no sense in it.
+pub fn parse_day(raw: &[u8]) -> Option<i64> {
+    let reading = Reading::of(raw);
+    let (day, month, year) = reading.date()?;
+    Some(days_since_1970(year, month, day))
 }
 
 fn without_comments(raw: &[u8]) -> String {
@@ -62,6 +64,16 @@ fn without_comments(raw: &[u8]) -> String {
 }
 
 impl Reading {
+    fn of(raw: &[u8]) -> Reading {
+        let text = without_comments(&raw[..raw.len().min(DATE_BYTES_MAX)]);
+        let mut reading = Reading::default();
+        let separators = |c: char| c.is_ascii_whitespace() || c == ',';
+        for token in text.split(separators).filter(|t| !t.is_empty()) {
+            reading.take(token);
+        }
+        reading
+    }
+
     fn take(&mut self, token: &str) {
         let first = token.as_bytes()[0];
         if token.contains(':') && first.is_ascii_digit() {
@@ -137,11 +149,15 @@ impl Reading {
         self.zone_minutes = offset(rest).or(named);
     }
 
-    fn seconds_since_1970(&self) -> Option<i64> {
+    /// Day, month and year, when there is such a day.
+    fn date(&self) -> Option<(i64, i64, i64)> {
         let (day, month, year) = (self.day?, self.month?, self.year?);
-        if !(1..=12).contains(&month) || !(1..=month_days(year, month)).contains(&day) {
-            return None;
-        }
+        let there = (1..=12).contains(&month) && (1..=month_days(year, month)).contains(&day);
+        there.then_some((day, month, year))
+    }
+
+    fn seconds_since_1970(&self) -> Option<i64> {
+        let (day, month, year) = self.date()?;
         let zone = self.zone_minutes.unwrap_or(0) * 60;
         Some(days_since_1970(year, month, day) * 86_400 + self.seconds? - zone)
     }

@@ -7,6 +7,7 @@
 
 mod address;
 mod charset;
+mod collate;
 mod content;
 mod cursor;
 mod date;
@@ -20,6 +21,7 @@ mod preview;
 mod print;
 mod scan;
 mod structure;
+mod subject;
 mod summary;
 mod transfer;
 mod wire;
@@ -30,8 +32,9 @@ mod words;
 mod corpus;
 
 pub use address::parse_addresses;
-pub use charset::decode_charset;
-pub use date::{parse_date, print_date};
+pub use charset::{decode_charset, knows_charset};
+pub use collate::{casemap, casemap_ascii};
+pub use date::{parse_date, parse_day, print_date};
 pub use fields::{Fields, header_bytes, headers, unfold};
 pub use items::{note_items, print_address};
 pub use plan::{INLINE_BYTES_MAX, Planned, plan};
@@ -39,6 +42,8 @@ pub use preview::PREVIEW_CHARS_MAX;
 pub use print::encode_param;
 pub use scan::parse;
 pub use structure::{Address, Defects, Envelope, Kind, Limits, Parsed, Part};
+pub use subject::{BaseSubject, base_subject};
+pub use summary::{AddressView, AddressesView, EnvelopeView};
 pub use summary::{SUMMARY_VERSION, SummaryError, SummaryView, summary_decode, summary_encode};
 pub use transfer::{decode_text, decode_transfer};
 pub use wire::{stored_range, write_wire};

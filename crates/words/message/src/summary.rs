@@ -26,6 +26,7 @@
 //! checks that they make a tree whose ranges lie in each other.
 
 mod read;
+mod view;
 mod write;
 
 use std::ops::Range;
@@ -34,6 +35,8 @@ use thiserror::Error;
 
 use crate::{Defects, Envelope, Parsed};
 use read::Source;
+
+pub use view::{AddressView, AddressesView, EnvelopeView};
 
 /// Version of the layout, its first byte.
 pub const SUMMARY_VERSION: u8 = 1;
@@ -105,6 +108,14 @@ impl<'a> SummaryView<'a> {
         let envelope = source.envelope()?;
         source.finish()?;
         Ok(envelope)
+    }
+
+    /// The envelope alone, not copied.
+    ///
+    /// # Errors
+    /// [`SummaryError::Damaged`].
+    pub fn envelope_view(&self) -> Result<EnvelopeView<'a>, SummaryError> {
+        EnvelopeView::read(self.envelope)
     }
 
     /// The preview, not copied.

@@ -1,9 +1,10 @@
 //! The binary form of a note (`docs/formats/note.md`), reading side. The bytes are not trusted.
 
+use crate::bytes::{BytesError, Cursor};
 use crate::encode::{FORMAT, kind, piece};
 use crate::{
-    Eol, Item, ItemFlags, ItemValue, Note, NoteClass, ObjectHash, OriginatorId, Piece, Recipe,
-    Ticket, TimeDate, Unid,
+    Eol, Item, ItemFlags, ItemValue, Note, NoteClass, OriginatorId, Piece, Recipe, Ticket,
+    TimeDate, Unid,
 };
 
 /// Longest name of an item, in bytes.
@@ -42,11 +43,11 @@ impl Note {
     /// [`DecodeError`] for anything that [`Note::encode`] does not write.
     pub fn decode(bytes: &[u8]) -> Result<Note, DecodeError> {
         let mut cursor = Cursor::new(bytes);
-        let (oid, class, parent) = cursor.head()?;
-        let count = cursor.item_count()?;
+        let (oid, class, parent) = head(&mut cursor)?;
+        let count = item_count(&mut cursor)?;
         let mut items = Vec::with_capacity(count);
         for _ in 0..count {
-            let raw = cursor.item()?;
+            let raw = item(&mut cursor)?;
             items.push(Item {
                 name: raw.name.to_owned(),
                 flags: raw.flags,
@@ -54,7 +55,7 @@ impl Note {
                 value: value(raw.kind, raw.value)?,
             });
         }
-        cursor.finish()?;
+        finish(&cursor)?;
         Ok(Note { oid, class, parent, items })
     }
 }
@@ -72,111 +73,61 @@ pub(crate) struct RawItem<'a> {
 /// Identity, class and parent that stand in front of the items.
 pub(crate) type Head = (OriginatorId, NoteClass, Option<Unid>);
 
-/// Reads from the front of a slice.
-#[derive(Debug, Clone)]
-pub(crate) struct Cursor<'a> {
-    rest: &'a [u8],
+impl From<BytesError> for DecodeError {
+    fn from(error: BytesError) -> DecodeError {
+        match error {
+            BytesError::Short => DecodeError::Short,
+            BytesError::Range(what) => DecodeError::Range(what),
+            BytesError::Text => DecodeError::Text,
+            BytesError::Format(format) => DecodeError::Format(format),
+        }
+    }
 }
 
-impl<'a> Cursor<'a> {
-    pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor { rest: bytes }
+/// Nothing may be left.
+pub(crate) fn finish(cursor: &Cursor<'_>) -> Result<(), DecodeError> {
+    match cursor.rest().len() {
+        0 => Ok(()),
+        more => Err(DecodeError::Trailing(more)),
     }
+}
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or(DecodeError::Short)?;
-        self.rest = rest;
-        Ok(taken)
+/// What stands in front of the items.
+pub(crate) fn head(cursor: &mut Cursor<'_>) -> Result<Head, DecodeError> {
+    match cursor.byte()? {
+        FORMAT => {}
+        other => return Err(DecodeError::Format(other)),
     }
+    let class = NoteClass(u16::from_le_bytes(cursor.array()?));
+    let (unid, sequence, sequence_time) = (cursor.unid()?, cursor.u32()?, cursor.time()?);
+    let parent = match cursor.byte()? {
+        0 => None,
+        1 => Some(cursor.unid()?),
+        _ => return Err(DecodeError::Range("parent mark")),
+    };
+    Ok((OriginatorId { unid, sequence, sequence_time }, class, parent))
+}
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Short)?;
-        self.rest = rest;
-        Ok(*taken)
+/// How many items follow.
+pub(crate) fn item_count(cursor: &mut Cursor<'_>) -> Result<usize, DecodeError> {
+    // An item takes 6 bytes or more: name length, flags, sequence, type, value length.
+    let count = cursor.count(6)?;
+    if count > ITEMS_MAX {
+        return Err(DecodeError::Range("number of items"));
     }
+    Ok(count)
+}
 
-    fn byte(&mut self) -> Result<u8, DecodeError> {
-        self.array::<1>().map(|[byte]| byte)
+/// The next item.
+pub(crate) fn item<'a>(cursor: &mut Cursor<'a>) -> Result<RawItem<'a>, DecodeError> {
+    let name = cursor.text()?;
+    if name.len() > NAME_BYTES_MAX {
+        return Err(DecodeError::Range("length of an item name"));
     }
-
-    fn varint(&mut self) -> Result<u64, DecodeError> {
-        let mut number = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7F);
-            if shift == 63 && bits > 1 {
-                break;
-            }
-            number |= bits << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
-            }
-        }
-        Err(DecodeError::Range("number"))
-    }
-
-    fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
-        let length = usize::try_from(self.varint()?).map_err(|_| DecodeError::Short)?;
-        self.take(length)
-    }
-
-    fn text(&mut self) -> Result<&'a str, DecodeError> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| DecodeError::Text)
-    }
-
-    /// A count of things that take at least `bytes_each` bytes of what is left.
-    fn count(&mut self, bytes_each: usize) -> Result<usize, DecodeError> {
-        let count = usize::try_from(self.varint()?).map_err(|_| DecodeError::Short)?;
-        if count > self.rest.len() / bytes_each {
-            return Err(DecodeError::Short);
-        }
-        Ok(count)
-    }
-
-    pub fn finish(&self) -> Result<(), DecodeError> {
-        match self.rest.len() {
-            0 => Ok(()),
-            more => Err(DecodeError::Trailing(more)),
-        }
-    }
-
-    pub fn head(&mut self) -> Result<Head, DecodeError> {
-        match self.byte()? {
-            FORMAT => {}
-            other => return Err(DecodeError::Format(other)),
-        }
-        let class = NoteClass(u16::from_le_bytes(self.array()?));
-        let unid = Unid(self.array()?);
-        let sequence = u32::from_le_bytes(self.array()?);
-        let sequence_time = TimeDate(i64::from_le_bytes(self.array()?));
-        let parent = match self.byte()? {
-            0 => None,
-            1 => Some(Unid(self.array()?)),
-            _ => return Err(DecodeError::Range("parent mark")),
-        };
-        Ok((OriginatorId { unid, sequence, sequence_time }, class, parent))
-    }
-
-    pub fn item_count(&mut self) -> Result<usize, DecodeError> {
-        // An item takes 6 bytes or more: name length, flags, sequence, type, value length.
-        let count = self.count(6)?;
-        if count > ITEMS_MAX {
-            return Err(DecodeError::Range("number of items"));
-        }
-        Ok(count)
-    }
-
-    pub fn item(&mut self) -> Result<RawItem<'a>, DecodeError> {
-        let name = self.text()?;
-        if name.len() > NAME_BYTES_MAX {
-            return Err(DecodeError::Range("length of an item name"));
-        }
-        let flags = ItemFlags(u16::from_le_bytes(self.array()?));
-        let sequence =
-            u32::try_from(self.varint()?).map_err(|_| DecodeError::Range("item sequence"))?;
-        let kind = self.byte()?;
-        Ok(RawItem { name, flags, sequence, kind, value: self.bytes()? })
-    }
+    let flags = ItemFlags(u16::from_le_bytes(cursor.array()?));
+    let sequence = cursor.small("item sequence")?;
+    let kind = cursor.byte()?;
+    Ok(RawItem { name, flags, sequence, kind, value: cursor.bytes()? })
 }
 
 /// The value of `bytes` under a type byte.
@@ -203,7 +154,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, DecodeError> {
 fn whole<const N: usize>(bytes: &[u8]) -> Result<[u8; N], DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let array = cursor.array()?;
-    cursor.finish()?;
+    finish(&cursor)?;
     Ok(array)
 }
 
@@ -222,7 +173,7 @@ fn text_list(bytes: &[u8]) -> Result<Vec<String>, DecodeError> {
     for _ in 0..count {
         texts.push(cursor.text()?.to_owned());
     }
-    cursor.finish()?;
+    finish(&cursor)?;
     Ok(texts)
 }
 
@@ -233,7 +184,7 @@ pub(crate) fn pieces(bytes: &[u8]) -> Result<Vec<Piece>, DecodeError> {
     for _ in 0..count {
         pieces.push(one_piece(&mut cursor)?);
     }
-    cursor.finish()?;
+    finish(&cursor)?;
     Ok(pieces)
 }
 
@@ -242,7 +193,7 @@ fn one_piece(cursor: &mut Cursor<'_>) -> Result<Piece, DecodeError> {
     if tag == piece::INLINE {
         return Ok(Piece::Inline(cursor.bytes()?.to_vec()));
     }
-    let ticket = Ticket { hash: ObjectHash(cursor.array()?), length: cursor.varint()? };
+    let ticket = Ticket { hash: cursor.hash()?, length: cursor.varint()? };
     let recipe = match tag {
         piece::RAW => Recipe::Raw,
         piece::BASE64 => base64_recipe(cursor)?,
@@ -252,8 +203,7 @@ fn one_piece(cursor: &mut Cursor<'_>) -> Result<Piece, DecodeError> {
 }
 
 fn base64_recipe(cursor: &mut Cursor<'_>) -> Result<Recipe, DecodeError> {
-    let line_chars =
-        u32::try_from(cursor.varint()?).map_err(|_| DecodeError::Range("line length"))?;
+    let line_chars = cursor.small("line length")?;
     let flags = cursor.byte()?;
     if flags & !(piece::FLAG_LF | piece::FLAG_FINAL_EOL) != 0 {
         return Err(DecodeError::Range("recipe flags"));

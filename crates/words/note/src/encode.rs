@@ -1,5 +1,6 @@
 //! The binary form of a note (`docs/formats/note.md`), writing side.
 
+use crate::bytes::{put_bytes, put_varint};
 use crate::{Eol, Item, ItemValue, Note, Piece, Recipe};
 
 /// First byte of the binary form.
@@ -123,18 +124,4 @@ fn put_piece(out: &mut Vec<u8>, piece: &Piece) {
         let lf = if eol == Eol::Lf { piece::FLAG_LF } else { 0 };
         out.push(lf | if final_eol { piece::FLAG_FINAL_EOL } else { 0 });
     }
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-/// Appends an unsigned number, seven bits a byte, low bits first.
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }

@@ -4,6 +4,7 @@
 //! `docs/formats/note.md` and pinned by a fixture.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod bytes;
 mod decode;
 mod encode;
 mod flags;

@@ -1,6 +1,7 @@
 //! Reading single items of an encoded note without decoding the rest.
 
-use crate::decode::{self, Cursor, Head, RawItem};
+use crate::bytes::Cursor;
+use crate::decode::{self, Head, RawItem};
 use crate::encode::kind;
 use crate::{DecodeError, ItemFlags, ItemValue, NoteClass, OriginatorId, Piece, Unid};
 
@@ -25,13 +26,13 @@ impl<'a> NoteView<'a> {
     /// [`DecodeError`] when the layout is broken. Values are checked when they are asked for.
     pub fn new(bytes: &'a [u8]) -> Result<NoteView<'a>, DecodeError> {
         let mut cursor = Cursor::new(bytes);
-        let head = cursor.head()?;
-        let count = cursor.item_count()?;
+        let head = decode::head(&mut cursor)?;
+        let count = decode::item_count(&mut cursor)?;
         let items = cursor.clone();
         for _ in 0..count {
-            cursor.item()?;
+            decode::item(&mut cursor)?;
         }
-        cursor.finish()?;
+        decode::finish(&cursor)?;
         Ok(NoteView { head, count, items })
     }
 
@@ -53,7 +54,9 @@ impl<'a> NoteView<'a> {
     /// All items in order.
     pub fn items(&self) -> impl Iterator<Item = ItemView<'a>> + use<'a> {
         let mut cursor = self.items.clone();
-        (0..self.count).map_while(move |_| cursor.item().ok()).map(|raw| ItemView { raw })
+        (0..self.count)
+            .map_while(move |_| decode::item(&mut cursor).ok())
+            .map(|raw| ItemView { raw })
     }
 
     /// The item of this name (case-insensitive), if any.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use note::{Dbiid, ObjectHash, Ticket, TimeDate};
-use parking_lot::Mutex;
 use tempfile::TempDir;
-use txlog::faults::{MemoryDisk, SplitDisk};
+use txlog::faults::{FailingDisk, MemoryDisk, SplitDisk};
+use txlog::sync::Mutex;
 use txlog::{
     Clock, Disk, Head, Log, LogOptions, Lsn, ManualClock, Opened, RecordKind, Space,
     segment_file_name,
@@ -32,6 +32,8 @@ pub(super) struct Driver {
     synced: Arc<Mutex<Files>>,
     split: bool,
     pub disk: MemoryDisk,
+    /// Stands before the disk.
+    pub failing: FailingDisk,
     pub clock: Arc<ManualClock>,
     pub log: Arc<Log>,
     pub objects: Arc<Objects>,
@@ -123,9 +125,13 @@ impl Driver {
     fn open(rest: Rest, disk: MemoryDisk) -> Driver {
         let Rest { dir, synced, split, clock, options, store } = rest;
         let mut shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let failing = FailingDisk::new(shared);
+        shared = Arc::new(failing.clone());
         if split {
             shared = Arc::new(SplitDisk::new(shared, "/log"));
         }
+        #[cfg(feature = "schedules")]
+        let shared: Arc<dyn Disk> = Arc::new(super::schedules::yielding(shared));
         let (log, opened) =
             Log::open(options.clone(), Arc::clone(&shared), Arc::clone(&clock) as _).unwrap();
         let objects =
@@ -135,7 +141,7 @@ impl Driver {
         // as the store does at each round: the log gives nothing up before its new segment is begun
         let begun = log.append(RecordKind::Checkpoint, Dbiid::NONE, b"", Space::Reserved).unwrap();
         log.durable(begun.end).wait().unwrap();
-        Driver { dir, synced, split, disk, clock, log, objects, opened, options, store }
+        Driver { dir, synced, split, disk, failing, clock, log, objects, opened, options, store }
     }
 
     /// Ends the log; what stays.
@@ -149,6 +155,13 @@ impl Driver {
     /// Stops in order and starts again.
     pub fn reopen(self) -> Driver {
         let (rest, disk) = self.end();
+        Driver::open(rest, disk)
+    }
+
+    /// Stops in order, lets `change` change files, and starts again.
+    pub fn reopen_after(self, change: impl FnOnce()) -> Driver {
+        let (rest, disk) = self.end();
+        change();
         Driver::open(rest, disk)
     }
 
@@ -171,6 +184,17 @@ impl Driver {
                 None => drop(std::fs::remove_file(path)),
             }
         }
+        Driver::open(rest, left)
+    }
+
+    /// Loses power, and the catalog.
+    pub fn lose_catalog(self, seed: u64) -> Driver {
+        let left = self.disk.crash(seed);
+        let (rest, _) = self.end();
+        for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm"] {
+            drop(std::fs::remove_file(rest.dir.path().join(name)));
+        }
+        rest.synced.lock().clear();
         Driver::open(rest, left)
     }
 

@@ -1,4 +1,5 @@
-//! The catalog's format, pinned by `fixtures/catalog-1.sql`.
+//! The catalog's format, pinned by `fixtures/catalog-2.sql`; `fixtures/catalog-1.sql` is brought up
+//! to date.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::segments::Load;
 use crate::tail::Tail;
 use crate::{ObjectsError, TicketDelta};
 
-const FIXTURE: &str = include_str!("../../fixtures/catalog-1.sql");
-const SETTINGS: &str = "PRAGMA application_id = 0x4E4C4F42; PRAGMA user_version = 1;";
+const FIXTURE: &str = include_str!("../../fixtures/catalog-2.sql");
+const FIRST: &str = include_str!("../../fixtures/catalog-1.sql");
 
 fn entry() -> Entry {
     let block = |offset, raw_bytes, stored_bytes| BlockAddress {
@@ -96,35 +97,42 @@ fn what_is_written_is_pinned() {
     assert_eq!(dump(&dir.path().join("catalog.db")), FIXTURE);
 }
 
-#[test]
-fn what_is_pinned_is_read() {
+fn make(fixture: &str, format: u32) -> TempDir {
     let dir = TempDir::new().unwrap();
     let db = Connection::open(dir.path().join("catalog.db")).unwrap();
-    db.execute_batch(SETTINGS).unwrap();
-    db.execute_batch(FIXTURE).unwrap();
-    drop(db);
-    let opened = Catalog::open(dir.path(), 5).unwrap();
-    assert_eq!(opened.checkpointed, Lsn::new(0x2A, 0xD000));
-    let totals = opened.totals;
-    assert_eq!((totals.objects, totals.references, totals.unreferenced), (2, 4, 1));
-    assert_eq!((totals.logical_bytes, totals.stored_bytes), (65_636, 30_059));
-    assert_eq!(opened.loads.0[&0x2A], Load { blocks: 2, bytes: 30_059 });
-    let rows: Vec<Row> =
-        opened.catalog.rows(None, 10).unwrap().into_iter().map(Result::unwrap).collect();
-    assert_eq!(rows.len(), 3);
-    assert_eq!(rows[0].idle_since, Some(TimeDate(1_800_000_000_000_000)));
-    assert_eq!(rows[1].entry.as_deref(), Some(&entry()));
-    let counts: Vec<_> = rows[1].counts.iter().collect();
-    assert_eq!(counts, [(Dbiid(7), 2), (Dbiid(0x1122_3344_5566_7788), 1)]);
-    assert_eq!((&rows[2].entry, rows[2].counts.total()), (&None, 1));
+    let settings = format!("PRAGMA application_id = 0x4E4C4F42; PRAGMA user_version = {format};");
+    db.execute_batch(&settings).unwrap();
+    db.execute_batch(fixture).unwrap();
+    dir
+}
+
+#[test]
+fn what_is_pinned_is_read() {
+    for (fixture, format) in [(FIRST, 1), (FIXTURE, 2)] {
+        let dir = make(fixture, format);
+        let opened = Catalog::open(dir.path(), 5).unwrap();
+        assert_eq!((opened.checkpointed, opened.recount_due), (Lsn::new(0x2A, 0xD000), false));
+        let totals = opened.totals;
+        assert_eq!((totals.objects, totals.references, totals.unreferenced), (2, 4, 1));
+        assert_eq!((totals.logical_bytes, totals.stored_bytes), (65_636, 30_059));
+        assert_eq!(opened.loads.0[&0x2A], Load { blocks: 4, bytes: 30_059 });
+        let rows: Vec<Row> =
+            opened.catalog.rows(None, 10).unwrap().into_iter().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 3);
+        assert_eq!(rows[0].idle_since, Some(TimeDate(1_800_000_000_000_000)));
+        assert_eq!(rows[1].entry.as_deref(), Some(&entry()));
+        let counts: Vec<_> = rows[1].counts.iter().collect();
+        assert_eq!(counts, [(Dbiid(7), 2), (Dbiid(0x1122_3344_5566_7788), 1)]);
+        assert_eq!((&rows[2].entry, rows[2].counts.total()), (&None, 1));
+    }
 }
 
 #[test]
 fn a_newer_format_is_refused() {
     let dir = TempDir::new().unwrap();
     let db = Connection::open(dir.path().join("catalog.db")).unwrap();
-    db.execute_batch("PRAGMA user_version = 2").unwrap();
+    db.execute_batch("PRAGMA user_version = 3").unwrap();
     drop(db);
     let error = Catalog::open(dir.path(), 0).err().unwrap();
-    assert!(matches!(error, ObjectsError::CatalogFormat { found: 2, known: 1 }), "{error}");
+    assert!(matches!(error, ObjectsError::CatalogFormat { found: 3, known: 2 }), "{error}");
 }

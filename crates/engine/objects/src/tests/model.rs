@@ -132,11 +132,18 @@ impl Run {
 
     fn crash(&mut self, driver: Driver) -> Driver {
         let seed = self.random.next();
-        let driver = match self.random.below(2) {
-            0 => driver.crash(seed),
-            _ => driver.lose_power(seed),
+        let driver = match self.random.below(5) {
+            0..=1 => driver.crash(seed),
+            2..=3 => driver.lose_power(seed),
+            _ => driver.lose_catalog(seed),
         };
-        let pruned = self.model.cut(driver.opened.end);
+        let mut pruned = self.model.cut(driver.opened.end);
+        let is_rebuilt = driver.objects.rebuilt().is_some();
+        if is_rebuilt {
+            // whatever was pruned ever may be found again
+            let known = self.model.known().objects;
+            pruned.extend(self.model.contents.keys().filter(|hash| !known.contains_key(hash)));
+        }
         let referred = self.model.known().referred();
         for hash in pruned {
             assert!(!referred.contains(&hash), "pruned, but referred to");
@@ -146,7 +153,19 @@ impl Run {
             };
             self.model.steps.push((driver.opened.end, step));
         }
+        if is_rebuilt {
+            self.recount(&driver);
+        }
         driver
+    }
+
+    /// All that is referred to was found, and is counted again, durably.
+    fn recount(&self, driver: &Driver) {
+        let known = self.model.known();
+        assert!(driver.objects.recount_due());
+        let report = driver.objects.resync(known.counts).unwrap();
+        assert!(report.missing.is_empty() && !driver.objects.recount_due(), "{report:?}");
+        driver.release();
     }
 
     /// What nobody refers to for a day goes; what is referred to stays.
@@ -256,13 +275,15 @@ impl Run {
         self.check_segments(driver, &known);
     }
 
-    /// No segment with a block of a known object would be given up, and once everything is in the
-    /// catalog no other is held.
+    /// No segment with a block or the end of a known object would be given up, and once everything
+    /// is in the catalog no other is held.
     fn check_segments(&self, driver: &Driver, known: &Known) {
         driver.objects.checkpoint().unwrap();
         let mut used = HashSet::new();
         for ticket in known.objects.values() {
-            used.extend(driver.entry(ticket).blocks.iter().map(|block| block.lsn.segment()));
+            let entry = driver.entry(ticket);
+            used.extend(entry.blocks.iter().map(|block| block.lsn.segment()));
+            used.insert(entry.end_lsn.segment());
         }
         for segment in 0..=driver.log.appended().segment() {
             assert_eq!(driver.objects.is_live_segment(segment), used.contains(&segment));
@@ -293,10 +314,14 @@ impl Run {
     }
 }
 
-/// `OBJECTS_SEED=7` runs that seed alone, with `OBJECTS_SEEDS=1000` so many from there on.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// `OBJECTS_SEED=7` runs that seed alone, with `OBJECTS_SEEDS=1000` so many from there on;
+/// `OBJECTS_STEPS=1000` takes so many steps with each.
 fn seeds() -> std::ops::Range<u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let first: Option<u64> = number("OBJECTS_SEED");
+    let first = number("OBJECTS_SEED");
     let count = number("OBJECTS_SEEDS").unwrap_or(if first.is_some() { 1 } else { 16 });
     first.unwrap_or(1)..first.unwrap_or(1) + count
 }
@@ -307,7 +332,7 @@ fn random_steps_agree_with_the_model() {
         let _seed = Seed(seed);
         let mut run = Run::new(seed);
         let mut driver = if seed % 2 == 0 { Driver::new() } else { Driver::split() };
-        for _ in 0..150 {
+        for _ in 0..number("OBJECTS_STEPS").unwrap_or(150) {
             driver = run.step(driver);
         }
         run.check(&driver);

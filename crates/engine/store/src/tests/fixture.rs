@@ -2,10 +2,12 @@
 
 use super::model::state::{ModelDb, observe};
 use super::*;
-use crate::{EntryFlags, NoteId, Stub, Writer};
+use crate::{EntryFlags, NoteId, Quota, Stub, Writer};
 
-/// A file of structure version 1 with the content of [`fill`].
-const ODS_1: &[u8] = include_bytes!("fixtures/ods-1.nsf");
+/// Files of each structure version with the content of [`fill`].
+const FILES: [(u32, &[u8]); 2] =
+    [(1, include_bytes!("fixtures/ods-1.nsf")), (2, include_bytes!("fixtures/ods-2.nsf"))];
+const QUOTA: Quota = Quota { limit_bytes: 10_000, warn_bytes: 9_000 };
 
 fn fill(store: &Store, database: &Database) {
     let write = |f: &dyn Fn(&mut Writer<'_>) -> crate::Result<()>| {
@@ -30,6 +32,7 @@ fn fill(store: &Store, database: &Database) {
         writer.set_seen(database, NoteId(1), true)?;
         writer.remove_from_folder(database, inbox, 3)?;
         writer.delete_note(database, NoteId(4), Stub::Keep)?;
+        writer.set_quota(database, QUOTA)?;
         writer.set_title(database, "Ada's mail")
     });
 }
@@ -41,28 +44,46 @@ fn show(store: &Store, database: &Database) -> ModelDb {
     model
 }
 
-/// To make the file of a new version: fill a database, flush, close, copy it.
+/// `STORE_FIXTURE=path cargo test -p store every_released` writes the file of the present version.
 #[test]
-fn files_of_structure_version_1_are_read() {
+fn files_of_every_released_structure_version_are_read() {
     let bench = Bench::new();
     let fresh = create(&bench.store, "fresh.nsf");
     fill(&bench.store, &fresh);
     let expected = show(&bench.store, &fresh);
     bench.store.flush().unwrap();
-    let closed = bench.close();
-    std::fs::write(closed.file("old.nsf"), ODS_1).unwrap();
-    let (bench, recovery) = closed.open();
-    assert_eq!(recovery.adopted, ["old.nsf"]);
-    let old = bench.store.database("old.nsf").unwrap();
-    assert_eq!(show(&bench.store, &old), expected);
-    put(&bench.store, &old, 50, "still written");
-    let tables = |path: &str| {
-        let database = bench.store.database(path).unwrap();
-        let state = bench.store.lock_open(&database).unwrap();
-        let conn = &state.handle.as_ref().unwrap().conn;
-        let mut statement = conn.prepare("SELECT sql FROM sqlite_schema ORDER BY name").unwrap();
-        let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0)).unwrap();
-        rows.map(|row| row.unwrap().unwrap_or_default()).collect::<Vec<String>>()
-    };
-    assert_eq!(tables("old.nsf"), tables("fresh.nsf"));
+    let mut closed = bench.close();
+    if let Ok(path) = std::env::var("STORE_FIXTURE") {
+        std::fs::copy(closed.file("fresh.nsf"), path).unwrap();
+    }
+    for (version, file) in FILES {
+        let path = format!("old{version}.nsf");
+        std::fs::write(closed.file(&path), file).unwrap();
+        let (bench, recovery) = closed.open();
+        assert_eq!(recovery.adopted, [path.as_str()]);
+        let old = bench.store.database(&path).unwrap();
+        let quota = if version < 2 { Quota::default() } else { QUOTA };
+        assert_eq!(show(&bench.store, &old), ModelDb { quota, ..expected.clone() });
+        let info = bench.store.info(&path).unwrap();
+        assert_eq!(info.logical_bytes, bench.store.info("fresh.nsf").unwrap().logical_bytes);
+        assert_eq!(bench.store.updall(&path).unwrap().mended, 0);
+        put(&bench.store, &old, 50, "still written");
+        let schema = |path: &str| schema(&bench.store, path);
+        assert_eq!(schema(&path), schema("fresh.nsf"));
+        drop(old);
+        let (bench, _) = bench.crash().open();
+        let old = bench.store.database(&path).unwrap();
+        assert_eq!(text_of(&bench.store, &old, 50).unwrap(), "still written");
+        drop(old);
+        closed = bench.close();
+    }
+}
+
+fn schema(store: &Store, path: &str) -> Vec<String> {
+    let database = store.database(path).unwrap();
+    let state = store.lock_open(&database).unwrap();
+    let conn = &state.handle.as_ref().unwrap().conn;
+    let mut statement = conn.prepare("SELECT sql FROM sqlite_schema ORDER BY name").unwrap();
+    let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0)).unwrap();
+    rows.map(|row| row.unwrap().unwrap_or_default()).collect()
 }

@@ -228,3 +228,41 @@ fn a_new_revision_keeps_entries_and_read_mark() {
     let entry = entry(&bench, &ada, inbox, 1);
     assert_eq!((entry.size, entry.flags), (11, EntryFlags::SEEN));
 }
+
+#[test]
+fn folders_tell_their_bytes_and_the_first_unseen_entry() {
+    let bench = Bench::new();
+    let ada = create(&bench.store, "ada.nsf");
+    let write = |f: &dyn Fn(&mut crate::Writer<'_>) -> crate::Result<()>| {
+        bench.store.write::<_, StoreError>(&[&ada], |writer| f(writer)).unwrap();
+    };
+    let facts = |folder| {
+        let read = bench.store.read(&ada, |reader| {
+            let unseen = reader.first_unseen(folder)?;
+            Ok((reader.folder_count()?, reader.folder_bytes(folder)?, unseen))
+        });
+        read.unwrap().value
+    };
+    let (first, second) = (crate::FolderId(1), crate::FolderId(2));
+    assert_eq!(facts(first), (0, 0, None));
+    write(&|writer| {
+        writer.create_folder(&ada, "A", None)?;
+        writer.create_folder(&ada, "B", None)?;
+        for number in 1..=4 {
+            let put = writer.put_note(&ada, &note(number, &"x".repeat(number as usize), &[]))?;
+            writer.add_to_folder(&ada, first, put.id, EntryFlags::NONE, &[])?;
+        }
+        Ok(())
+    });
+    assert_eq!(facts(first), (2, 10, Some(1)));
+    assert_eq!(facts(second), (2, 0, None));
+    write(&|writer| {
+        (1..=2).try_for_each(|number| writer.set_seen(&ada, crate::NoteId(number), true))
+    });
+    assert_eq!(facts(first), (2, 10, Some(3)));
+    write(&|writer| {
+        (3..=4).try_for_each(|number| writer.set_seen(&ada, crate::NoteId(number), true))?;
+        writer.remove_from_folder(&ada, first, 2)
+    });
+    assert_eq!(facts(first), (2, 8, None));
+}

@@ -409,11 +409,94 @@ fn a_file_of_a_later_version_is_refused_clearly() {
     drop((ada, bob));
     let closed = bench.close();
     let conn = rusqlite::Connection::open(closed.file("ada.nsf")).unwrap();
-    conn.execute_batch("PRAGMA user_version=2").unwrap();
+    conn.execute_batch("PRAGMA user_version=3").unwrap();
     drop(conn);
     let (bench, _) = closed.open();
     let ada = bench.store.database("ada.nsf").unwrap();
     let read = bench.store.read(&ada, |_| Ok(()));
-    let said = "structure version 2 is newer than 1";
+    let said = "structure version 3 is newer than 2";
     assert!(matches!(&read, Err(StoreError::Fenced { reason, .. }) if reason == said), "{read:?}");
+}
+
+#[test]
+fn databases_whose_place_in_the_register_is_damaged_are_registered_again_as_they_were() {
+    let bench = Bench::new();
+    let (ada, bob) = two(&bench);
+    let pin = bench.store.objects().put(noise(1, 9_000).as_bytes()).unwrap();
+    let prepared = note(1, "text", &[pin.ticket]);
+    let write = |writer: &mut crate::Writer<'_>| {
+        let folder = writer.create_folder(&ada, "F", None)?;
+        let put = writer.put_note(&ada, &prepared)?;
+        writer.add_to_folder(&ada, folder.id, put.id, crate::EntryFlags::NONE, &[])
+    };
+    bench.store.write::<_, StoreError>(&[&ada], write).unwrap();
+    bench.store.checkpoint_round().unwrap();
+    put(&bench.store, &ada, 2, "only in the log");
+    bench.store.durable(bench.store.log().appended()).wait().unwrap();
+    let observe = |store: &Store, database: &Database| {
+        let read = store.read(database, |reader| super::model::state::observe(database, reader));
+        read.unwrap().value
+    };
+    let (dbiid, before) = (ada.dbiid(), observe(&bench.store, &ada));
+    let mut lost = Vec::new();
+    let visit = &mut |head: &txlog::Head, _: &mut dyn txlog::Payload| {
+        if matches!(head.kind, txlog::RecordKind::Checkpoint | txlog::RecordKind::Life) {
+            lost.push(head.lsn);
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    bench.store.log().scan(bench.store.oldest_lsn(), visit).unwrap();
+    assert!(lost.len() > 2);
+    drop((ada, bob));
+    let mut closed = bench.crash();
+    for lsn in lost {
+        closed = flip(closed, Lsn(lsn.0 + RECORD_HEADER_BYTES));
+    }
+    // A second file with the same DBIID is a copy all the same.
+    for suffix in ["", "-wal"] {
+        let file = |name: &str| closed.file(&format!("{name}.nsf{suffix}"));
+        std::fs::copy(file("bob"), file("second")).unwrap();
+    }
+    let (bench, recovery) = closed.open_lazily();
+    assert_eq!(recovery.fenced, []);
+    assert_eq!(recovery.registered_again, ["ada.nsf", "bob.nsf"]);
+    assert_eq!(recovery.adopted, ["second.nsf"]);
+    let ada = bench.store.database("ada.nsf").unwrap();
+    assert_eq!((ada.dbiid(), observe(&bench.store, &ada)), (dbiid, before.clone()));
+    assert_counts_agree(&bench.store);
+    drop(ada);
+    let (bench, recovery) = bench.crash().open();
+    assert_eq!(recovery.fenced, []);
+    let ada = bench.store.database("ada.nsf").unwrap();
+    assert_eq!((ada.dbiid(), observe(&bench.store, &ada)), (dbiid, before));
+}
+
+#[test]
+fn a_database_that_is_lost_from_the_register_and_broken_keeps_its_references() {
+    let bench = Bench::new();
+    let (ada, bob) = two(&bench);
+    let pin = bench.store.objects().put(noise(1, 9_000).as_bytes()).unwrap();
+    let hash = pin.ticket.hash;
+    let prepared = note(1, "text", &[pin.ticket]);
+    let put = |writer: &mut crate::Writer<'_>| writer.put_note(&ada, &prepared);
+    bench.store.write::<_, StoreError>(&[&ada], put).unwrap();
+    bench.store.durable(bench.store.log().appended()).wait().unwrap();
+    let mut lost = Vec::new();
+    let visit = &mut |head: &txlog::Head, _: &mut dyn txlog::Payload| {
+        if matches!(head.kind, txlog::RecordKind::Checkpoint | txlog::RecordKind::Life) {
+            lost.push(head.lsn);
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    bench.store.log().scan(bench.store.oldest_lsn(), visit).unwrap();
+    drop((ada, bob, pin));
+    let mut closed = bench.crash();
+    for lsn in lost {
+        closed = flip(closed, Lsn(lsn.0 + RECORD_HEADER_BYTES));
+    }
+    std::fs::write(closed.file("ada.nsf"), [7; 9_000]).unwrap();
+    std::fs::remove_file(closed.file("ada.nsf-wal")).unwrap();
+    let (bench, recovery) = closed.open();
+    assert_eq!(recovery.fenced.len(), 1);
+    assert_eq!(bench.store.objects().references(&hash).unwrap(), 1);
 }

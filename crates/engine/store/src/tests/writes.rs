@@ -131,6 +131,113 @@ fn watchers_are_told_of_every_change_until_dropped() {
 }
 
 #[test]
+fn watchers_are_told_the_classes_of_the_notes_concerned() {
+    let bench = Bench::new();
+    let ada = create(&bench.store, "ada.nsf");
+    let told = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&told);
+    let _watch = ada.on_change(Box::new(move |changed| {
+        seen.store(u64::from(changed.classes.0), Ordering::Relaxed);
+    }));
+    let mut rule = Note::new(unid(9), NoteClass::FILTER, TimeDate(1));
+    rule.set("Subject", "rule");
+    let rule = PreparedNote::new(&rule, 4, TimeDate(1));
+    let (document, filter) = (u64::from(NoteClass::DOCUMENT.0), u64::from(NoteClass::FILTER.0));
+    type Write<'a> = &'a dyn Fn(&mut crate::Writer<'_>) -> crate::Result<()>;
+    let write = |write: Write<'_>| {
+        bench.store.write::<_, StoreError>(&[&ada], |writer| write(writer)).unwrap();
+        told.load(Ordering::Relaxed)
+    };
+    let id = |writer: &crate::Writer<'_>, number| {
+        Ok::<_, StoreError>(writer.reader(&ada)?.note_by_unid(&unid(number))?.unwrap().id)
+    };
+    put(&bench.store, &ada, 1, "one");
+    assert_eq!(told.load(Ordering::Relaxed), document);
+    let folder = write(&|writer| writer.create_folder(&ada, "F", None).map(drop));
+    assert_eq!(folder, 0);
+    assert_eq!(write(&|writer| writer.put_note(&ada, &rule).map(drop)), filter);
+    assert_eq!(write(&|writer| writer.set_seen(&ada, id(writer, 1)?, true)), 0);
+    let both = write(&|writer| {
+        writer.soft_delete(&ada, id(writer, 1)?)?;
+        writer.put_note(&ada, &note(2, "two", &[]))?;
+        writer.delete_note(&ada, id(writer, 9)?, Stub::None)
+    });
+    assert_eq!(both, document | filter);
+    assert_eq!(write(&|writer| writer.restore(&ada, id(writer, 1)?)), document);
+}
+
+#[test]
+fn a_page_of_the_change_feed_ends_with_a_whole_change() {
+    let bench = Bench::new();
+    let ada = create(&bench.store, "ada.nsf");
+    let mut number = 0;
+    for size in [1, 5, 2, 7, 1, 3] {
+        let write = |writer: &mut crate::Writer<'_>| {
+            for _ in 0..size {
+                number += 1;
+                writer.put_note(&ada, &note(number, "text", &[]))?;
+            }
+            // Some change has a stub, and some change is only a stub.
+            let Some(gone) = writer.reader(&ada)?.note_by_unid(&unid(number - 1))? else {
+                return Ok(());
+            };
+            if size > 2 { writer.delete_note(&ada, gone.id, Stub::Keep) } else { Ok(()) }
+        };
+        bench.store.write::<_, StoreError>(&[&ada], write).unwrap();
+    }
+    let page =
+        |since, limit| bench.store.read(&ada, |reader| reader.changes(since, limit)).unwrap().value;
+    let all = page(0, usize::MAX);
+    assert_eq!(all.len(), 19);
+    assert_eq!(page(0, 0), []);
+    for limit in 1..25 {
+        let (mut found, mut since) = (Vec::new(), 0);
+        loop {
+            let page = page(since, limit);
+            let Some(last) = page.last() else { break };
+            since = last.change_seq();
+            found.extend(page);
+        }
+        assert_eq!(found, all, "limit {limit}");
+    }
+}
+
+#[test]
+fn many_notes_are_read_at_once_and_a_damaged_one_is_told() {
+    let bench = Bench::new();
+    let ada = create(&bench.store, "ada.nsf");
+    for number in 1..=6 {
+        put(&bench.store, &ada, number, &"text ".repeat(number as usize * 60));
+    }
+    {
+        let state = bench.store.lock_open(&ada).unwrap();
+        let conn = &state.handle.as_ref().unwrap().conn;
+        conn.execute("UPDATE note SET crc = crc + 1 WHERE id = 4", []).unwrap();
+    }
+    let ids: Vec<NoteId> = [6, 4, 99, 1, 6].map(NoteId).into();
+    let read = bench.store.read(&ada, |reader| {
+        let mut told = Vec::new();
+        reader.each_note_bytes(&ids, &mut |at, bytes| {
+            match bytes {
+                Ok(bytes) => assert_eq!(Some(bytes), reader.note_bytes(ids[at])?.as_deref()),
+                Err(error) => {
+                    assert!(matches!(error, StoreError::Damage { .. }));
+                    assert_eq!(ids[at], NoteId(4));
+                }
+            }
+            told.push(at);
+            Ok(())
+        })?;
+        Ok(told)
+    });
+    assert_eq!(read.unwrap().value, [0, 1, 3, 4]);
+    let stop = bench
+        .store
+        .read(&ada, |reader| reader.each_note_bytes(&ids, &mut |_, _| Err(StoreError::Stopped)));
+    assert!(matches!(stop, Err(StoreError::Stopped)));
+}
+
+#[test]
 fn the_change_feed_tells_notes_and_stubs_in_order() {
     let bench = Bench::new();
     let ada = create(&bench.store, "ada.nsf");

@@ -75,3 +75,17 @@ fn noise_is_no_panic() {
         }
     }
 }
+
+#[test]
+fn the_day_is_the_written_one() {
+    let cases: [(&str, Option<i64>); 5] = [
+        ("Sun, 25 Mar 2007 00:00:00 +0200", Some(13_597)),
+        ("Sat, 24 Mar 2007 23:00:00 -1100", Some(13_596)),
+        ("24 Mar 2007", Some(13_596)),
+        ("31 Feb 2007 10:00:00", None),
+        ("yesterday", None),
+    ];
+    for (raw, day) in cases {
+        assert_eq!(super::parse_day(raw.as_bytes()), day, "{raw}");
+    }
+}

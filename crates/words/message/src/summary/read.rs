@@ -121,9 +121,14 @@ impl<'a> Source<'a> {
         Ok(taken)
     }
 
-    fn bytes(&mut self) -> Result<Vec<u8>> {
+    /// A text, not copied.
+    pub(super) fn text_bytes(&mut self) -> Result<&'a [u8]> {
         let length = self.number()?;
-        Ok(self.take(length)?.to_vec())
+        self.take(length)
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        Ok(self.text_bytes()?.to_vec())
     }
 
     fn text(&mut self) -> Result<String> {
@@ -241,7 +246,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn signed(&mut self) -> Result<i64> {
+    pub(super) fn signed(&mut self) -> Result<i64> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }

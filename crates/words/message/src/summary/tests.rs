@@ -9,10 +9,38 @@ fn views_give_single_sections() {
         let bytes = summary_encode(&parsed);
         let view = SummaryView::new(&bytes).unwrap();
         assert_eq!(view.envelope().as_ref(), Ok(&parsed.envelope), "{name}");
+        assert_eq!(copied(&view.envelope_view().unwrap()), parsed.envelope, "{name}");
         assert_eq!(view.preview(), Ok(parsed.preview.as_str()), "{name}");
         assert_eq!(view.defects(), parsed.defects, "{name}");
         let root = &parsed.parts[0];
         assert_eq!(view.root(), Ok((root.header.clone(), root.body.clone())), "{name}");
+    }
+}
+
+fn copied(view: &EnvelopeView<'_>) -> crate::Envelope {
+    let bytes = |field: Option<&[u8]>| field.map(<[u8]>::to_vec);
+    let addresses = |list: AddressesView<'_>| -> Vec<crate::Address> {
+        let copy = |address: AddressView<'_>| crate::Address {
+            name: bytes(address.name),
+            route: bytes(address.route),
+            mailbox: bytes(address.mailbox),
+            host: bytes(address.host),
+        };
+        list.iter().map(copy).collect()
+    };
+    crate::Envelope {
+        date: bytes(view.date),
+        subject: bytes(view.subject),
+        from: addresses(view.from),
+        sender: addresses(view.sender),
+        reply_to: addresses(view.reply_to),
+        to: addresses(view.to),
+        cc: addresses(view.cc),
+        bcc: addresses(view.bcc),
+        in_reply_to: bytes(view.in_reply_to),
+        message_id: bytes(view.message_id),
+        references: view.references().map(|id| String::from_utf8(id.to_vec()).unwrap()).collect(),
+        sent: view.sent,
     }
 }
 
@@ -33,6 +61,11 @@ fn hostile_bytes_are_refused_without_panic() {
                 1 => bytes.truncate(at.max(1)),
                 _ => bytes.insert(at, 0xff),
             }
+        }
+        if let Ok(view) = SummaryView::new(&bytes).and_then(|view| view.envelope_view()) {
+            let lists = [view.from, view.sender, view.reply_to, view.to, view.cc, view.bcc];
+            let count = lists.iter().map(|list| list.iter().count()).sum::<usize>();
+            assert!(count + view.references().count() <= 3 * bytes.len());
         }
         if let Ok(parsed) = summary_decode(&bytes) {
             let again = summary_encode(&parsed);

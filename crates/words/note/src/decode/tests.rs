@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::NoteView;
+use crate::ObjectHash;
 
 fn sample() -> Note {
     let mut note = Note::new(Unid([0x11; 16]), NoteClass::DOCUMENT, TimeDate(1_000_000));

@@ -1,16 +1,20 @@
 //! A random history: steps done to the store and to the model alike.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use note::Ticket;
 
+use super::super::full::{PLENTY, Tank};
 use super::super::{Bench, assert_counts_agree, assert_sound, create, note, unid};
 use super::state::{ModelDb, ModelEntry, ModelFolder, ModelNote, observe};
 use super::synced;
-use crate::{Database, EntryFlags, FolderId, StoreError, Stub, Writer};
+use crate::{Database, EntryFlags, FolderId, Quota, StoreError, Stub, Writer, unwatched};
 
 /// Databases of a history.
 const PATHS: [&str; 4] = ["mail.box", "mail/ada.nsf", "mail/bob.nsf", "eve.nsf"];
+/// Most databases at a time.
+const DATABASES_MAX: usize = 6;
 /// Numbers of notes that are made.
 const NOTES: u64 = 12;
 
@@ -46,13 +50,16 @@ pub struct History {
     uids: HashMap<(u64, u32, u32), u64>,
     /// Rounds done when the synced files were put by.
     rounds: u64,
+    tank: Arc<Tank>,
 }
 
 impl History {
     pub fn new(seed: u64) -> History {
         let mut random = Random(seed);
         let open_databases_max = 1 + random.below(5) as usize;
+        let tank = Tank::new();
         let bench = Bench::with(|options| {
+            options.room = tank.clone();
             options.open_databases_max = open_databases_max;
             options.wal_pages_max = 20;
             options.redo_bytes_max = 1 << 20;
@@ -64,7 +71,7 @@ impl History {
         }
         let objects = Vec::new();
         let bench = Some(bench);
-        History { random, bench, model, objects, uids: HashMap::new(), rounds: 0 }
+        History { random, bench, model, objects, uids: HashMap::new(), rounds: 0, tank }
     }
 
     /// After a round: the files as a loss of power would leave them at worst.
@@ -84,7 +91,11 @@ impl History {
 
     pub fn step(&mut self) {
         match self.random.below(100) {
-            0..=69 => self.write(),
+            0..=62 => self.write(),
+            63..=64 => self.care(),
+            65..=66 => self.copy_database(),
+            67 => self.remove_database(),
+            68..=69 => self.fill_disk(),
             70..=74 => self.put_object(),
             75..=80 => {
                 self.bench().store.checkpoint_round().unwrap();
@@ -102,8 +113,10 @@ impl History {
             }
             86..=91 => self.crash(),
             92..=93 => {
-                let bench = self.bench.take().unwrap();
-                self.bench = Some(bench.close().open().0);
+                let closed = self.bench.take().unwrap().close();
+                // The round of an orderly end syncs what it commits.
+                synced::put_by(closed.dir.path());
+                self.bench = Some(closed.open().0);
                 self.rounds = 0;
                 self.bench().store.checkpoint_round().unwrap();
                 self.put_by();
@@ -117,6 +130,7 @@ impl History {
 
     pub fn end(&mut self) {
         self.crash();
+        self.tank.fill(PLENTY);
         self.bench().store.flush().unwrap();
         self.compare();
         assert_counts_agree(&self.bench().store);
@@ -162,8 +176,9 @@ impl History {
             let info = store.info(path).unwrap();
             let live = model.notes.values().filter(|note| !note.deleted).count();
             assert_eq!((info.notes, info.deleted), (live as u64, model.stubs.len() as u64));
-            let logical: usize = model.notes.values().map(|note| note.text.len()).sum();
-            assert_eq!(info.logical_bytes, logical as u64);
+            let live = model.notes.values().filter(|note| !note.deleted);
+            let logical: usize = live.map(|note| note.text.len()).sum();
+            assert_eq!((info.logical_bytes, info.quota), (logical as u64, model.quota));
         }
         for ticket in &self.objects {
             let counts = self.model.values().map(|db| db.references());
@@ -180,8 +195,95 @@ impl History {
         self.objects.push(ticket);
     }
 
+    fn some_path(&mut self) -> String {
+        self.random.pick(&self.model.keys().cloned().collect::<Vec<_>>()).unwrap()
+    }
+
+    /// The disk gets full, or free again.
+    fn fill_disk(&mut self) {
+        let is_full = self.tank.free() < PLENTY;
+        self.tank.fill(if is_full { PLENTY } else { 0 });
+    }
+
+    /// Whether something was done: with a full disk it may be refused.
+    fn did<T>(&self, result: Result<T, StoreError>) -> Option<T> {
+        match result {
+            Err(StoreError::DiskFull) if self.tank.free() < PLENTY => None,
+            result => Some(result.unwrap()),
+        }
+    }
+
+    /// Compacts, counts anew or checks a database; nothing changes by that.
+    fn care(&mut self) {
+        let path = self.some_path();
+        let store = self.bench().store.clone();
+        match self.random.below(3) {
+            0 => {
+                if self.did(store.compact(&path)).is_some() {
+                    synced::replaced(self.bench().dir.path(), &path);
+                }
+            }
+            1 => {
+                if let Some(done) = self.did(store.updall(&path)) {
+                    assert_eq!(done.mended, 0);
+                }
+            }
+            _ => {
+                if let Some(done) = self.did(store.fixup(&path, true)) {
+                    assert_eq!(done.found, [""; 0]);
+                }
+            }
+        }
+        drop(store);
+        self.compare();
+    }
+
+    /// Copies a database within the server, or out of it and in again.
+    fn copy_database(&mut self) {
+        let from = self.some_path();
+        let to = format!("copies/c{}.nsf", self.random.below(1_000_000_000));
+        if self.model.len() >= DATABASES_MAX {
+            return;
+        }
+        let store = self.bench().store.clone();
+        let made = if self.random.below(2) == 0 {
+            store.copy(&from, &to, false)
+        } else {
+            let file = self.bench().dir.path().join("outside.nsf");
+            drop(std::fs::remove_file(&file));
+            store
+                .export(&from, &file, &mut unwatched)
+                .and_then(|_| store.import(&file, &to, &mut unwatched))
+        };
+        let Some(copy) = self.did(made) else { return };
+        synced::replaced(self.bench().dir.path(), &to);
+        let shown = store.read(&copy, |reader| observe(&copy, reader)).unwrap().value;
+        let mut expected = self.model[&from].clone();
+        expected.change_seq += 1;
+        for (name, folder) in &mut expected.folders {
+            let validity = shown.folders[name].uidvalidity;
+            assert!(validity > folder.uidvalidity);
+            folder.uidvalidity = validity;
+        }
+        assert!(shown == expected, "{shown:#?}\nexpected\n{expected:#?}");
+        self.model.insert(to, expected);
+    }
+
+    fn remove_database(&mut self) {
+        if self.model.len() < PATHS.len() {
+            return;
+        }
+        let path = self.some_path();
+        self.bench().store.delete(&path).unwrap();
+        synced::remove(self.bench().dir.path(), &path);
+        self.model.remove(&path);
+    }
+
     fn replace_database(&mut self) {
-        let path = self.random.pick(&self.model.keys().cloned().collect::<Vec<_>>()).unwrap();
+        if self.tank.free() < PLENTY {
+            return;
+        }
+        let path = self.some_path();
         let store = &self.bench().store;
         store.delete(&path).unwrap();
         synced::remove(self.bench().dir.path(), &path);
@@ -190,7 +292,7 @@ impl History {
     }
 
     fn rename_database(&mut self) {
-        let path = self.random.pick(&self.model.keys().cloned().collect::<Vec<_>>()).unwrap();
+        let path = self.some_path();
         let new = format!("moved/r{}.nsf", self.random.below(1_000_000_000));
         self.bench().store.rename(&path, &new).unwrap();
         synced::rename(self.bench().dir.path(), &path, &new);
@@ -199,7 +301,7 @@ impl History {
     }
 
     fn lose_transaction(&mut self) {
-        let path = self.random.pick(&self.model.keys().cloned().collect::<Vec<_>>()).unwrap();
+        let path = self.some_path();
         let database = self.bench().store.database(&path).unwrap();
         let state = database.0.state.lock();
         if let Some(handle) =
@@ -397,6 +499,16 @@ impl Act<'_> {
                 let folder = self.model.folders.remove(&name).unwrap();
                 self.model.folders.insert(new, folder);
                 Ok(true)
+            }
+            2 if self.random.below(2) == 0 => {
+                let quota = Quota {
+                    limit_bytes: self.random.below(3) * 1_000,
+                    warn_bytes: self.random.below(2) * 900,
+                };
+                writer.set_quota(self.database, quota)?;
+                let changed = self.model.quota != quota;
+                self.model.quota = quota;
+                Ok(changed)
             }
             2 => {
                 let title = format!("title {}", self.random.below(1_000));

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use note::{ObjectHash, Ticket};
 
-use crate::{Change, Database, EntryFlags, FolderId, Reader};
+use crate::{Change, Database, EntryFlags, FolderId, Quota, Reader};
 
 /// One database.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelDb {
     pub title: String,
+    pub quota: Quota,
     pub change_seq: u64,
     pub notes: BTreeMap<u64, ModelNote>,
     pub stubs: BTreeMap<u64, u64>,
@@ -108,6 +109,7 @@ fn number(unid: &note::Unid) -> u64 {
 pub fn observe(database: &Database, reader: &Reader<'_>) -> crate::Result<ModelDb> {
     let mut model = ModelDb { change_seq: reader.change_seq(), ..ModelDb::default() };
     model.title = reader.title().to_owned();
+    model.quota = reader.quota();
     assert_eq!(model.title, database.title());
     let mut last = 0;
     for change in reader.changes(0, usize::MAX)? {

@@ -63,3 +63,14 @@ pub fn rename(dir: &Path, from: &str, to: &str) {
         }
     }
 }
+
+/// A file was put into its place whole and synced.
+pub fn replaced(dir: &Path, path: &str) {
+    if !dir.join("synced").exists() {
+        return;
+    }
+    remove(dir, path);
+    let [file, _] = both(dir, path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::copy(dir.join("data").join(path), file).unwrap();
+}

@@ -333,3 +333,47 @@ fn a_gap_that_was_durable_in_part_ends_the_log() {
     assert_eq!(opened.damage[0].range, lost.range);
     assert_eq!(payloads(&log, Lsn::ZERO), [&b"first"[..], b"next"]);
 }
+
+const REGISTER: [u8; 300] = [0x52; 300];
+
+/// The register that heads the only segment of a log can be read although any one of its bytes, or
+/// of its group, is damaged; and that concerns no database.
+#[test]
+fn the_head_of_a_segment_survives_any_flip() {
+    let disk = MemoryDisk::new();
+    let (log, _) = open(&disk);
+    log.set_segment_head(Box::new(|| REGISTER.to_vec()));
+    for _ in 0..3 {
+        log.durable(append(&log, &[7; 900]).end).wait().unwrap();
+    }
+    log.stop();
+    drop(log);
+    let whole = contents(&open(&disk.kill()).0, Lsn::ZERO);
+    let heads: Vec<_> = whole.iter().filter(|(_, payload)| payload[..] == REGISTER).collect();
+    assert_eq!((heads.len(), heads[1].0.lsn), (2, Lsn::new(0, 4096 + 80)));
+    let changes: Vec<Lsn> = whole.iter().map(|(head, _)| head.lsn).skip(2).collect();
+    for offset in (0..512).chain(4096..4096 + 80 + 24 + 300) {
+        let image = disk.kill();
+        image.flip(&path(0), offset, 0x40).unwrap();
+        let (log, opened) = open(&image);
+        let is_in_second = offset >= 4096;
+        let named = opened.damage.iter().flat_map(|one| one.dbiids.iter().flatten());
+        assert!(is_in_second || named.count() == 0, "{offset}: {opened:?}");
+        assert!(is_in_second || opened.damage.iter().all(|one| one.dbiids.is_some()), "{offset}");
+        let mut registers = 0;
+        let mut found = Vec::new();
+        log.scan(Lsn::ZERO, &mut |head, payload| {
+            match (head.kind, payload.get()) {
+                (RecordKind::Checkpoint, Ok(payload)) => {
+                    registers += i32::from(payload == REGISTER)
+                }
+                (RecordKind::Checkpoint, Err(_)) => {}
+                _ => found.push(head.lsn),
+            }
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert!(registers >= 1, "{offset}");
+        assert!(is_in_second || found == changes, "{offset}");
+    }
+}

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-use super::rig::{GatedDisk, append, append_many, contents, open, open_with, options};
+use super::rig::{append, append_many, contents, open, open_with, options};
 use super::*;
-use crate::faults::{CountingDisk, FailingDisk, MemoryDisk, Operation};
+use crate::faults::{CountingDisk, FailingDisk, GatedDisk, MemoryDisk, Operation};
 use crate::{Durable, LogOptions};
 
 /// Waits for what another thread is about to do.
@@ -20,7 +20,7 @@ fn until(mut condition: impl FnMut() -> bool) {
 
 #[test]
 fn those_who_come_during_a_sync_share_the_next() {
-    let disk = GatedDisk::new(MemoryDisk::new());
+    let disk = GatedDisk::new(Arc::new(MemoryDisk::new()));
     let (log, _) = open_with(options(), disk.clone());
     let before = disk.syncs();
     disk.shut();
@@ -116,7 +116,7 @@ fn poll(durable: &mut Durable, counter: &Arc<Counter>) -> Poll<Result<(), LogErr
 
 #[test]
 fn futures_wake_once_and_leave_nothing_behind() {
-    let disk = GatedDisk::new(MemoryDisk::new());
+    let disk = GatedDisk::new(Arc::new(MemoryDisk::new()));
     let (log, _) = open_with(options(), disk.clone());
     disk.shut();
     let head = append(&log, b"x");
@@ -206,7 +206,7 @@ fn a_failed_sync_stops_the_log_for_good() {
 #[test]
 fn a_failed_sync_wakes_all_who_wait() {
     let failing = FailingDisk::new(Arc::new(MemoryDisk::new()));
-    let disk = GatedDisk::new(failing.clone());
+    let disk = GatedDisk::new(Arc::new(failing.clone()));
     let (log, _) = open_with(options(), disk.clone());
     let before = disk.syncs();
     disk.shut();
@@ -225,7 +225,7 @@ fn a_failed_sync_wakes_all_who_wait() {
 
 #[test]
 fn too_many_pending_bytes_make_appenders_wait() {
-    let disk = GatedDisk::new(MemoryDisk::new());
+    let disk = GatedDisk::new(Arc::new(MemoryDisk::new()));
     let options = LogOptions { pending_bytes_max: 40_000, ..options() };
     let (log, _) = open_with(options, disk.clone());
     let before = disk.syncs();
