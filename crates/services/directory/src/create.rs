@@ -20,7 +20,7 @@ impl Directory {
         domain: &str,
         server: &str,
     ) -> Result<Arc<Directory>, DirectoryError> {
-        let domain = crate::index::domain_key(domain);
+        let domain = crate::keys::domain_key(domain);
         if Mailbox::parse(&format!("postmaster@{domain}")).is_err() {
             return Err(DirectoryError::Refused(format!("{domain:?} is not an internet domain")));
         }

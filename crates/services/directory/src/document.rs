@@ -3,20 +3,48 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use note::{ItemFlags, ItemValue, Note, OriginatorId, TimeDate};
+use note::{ItemFlags, ItemValue, Note, OriginatorId, TimeDate, Unid};
 
-use crate::types::{Group, Person};
+use crate::keys::Keys;
+use crate::types::{Group, GroupKind, MailIn, Person};
 
 /// Value of CheckPassword that locks a person out.
 const LOCKED_OUT: &str = "2";
-/// Group types that mail may be sent to: multi-purpose and mail.
-const MAIL_GROUP_TYPES: [&str; 2] = ["0", "1"];
 /// Items of a Configuration document that are no settings.
 const NO_SETTINGS: [&str; 3] = ["Form", "Type", "ServerName"];
 /// The Configuration document that holds for all servers.
 pub(crate) const EVERY_SERVER: &str = "*";
 /// Setting that lists the local internet domains.
 pub(crate) const DOMAINS_SETTING: &str = "LocalInternetDomains";
+
+/// Setting that says who gets the mail for names that nobody has: `domain=name` each.
+pub(crate) const CATCH_ALL_SETTING: &str = "CatchAll";
+/// Memory that a document takes beside its texts, about.
+const DOCUMENT_BYTES: usize = 600;
+
+/// A document as it is kept in memory.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub unid: Unid,
+    pub entry: Entry,
+    pub keys: Keys,
+    /// Memory it takes, about.
+    pub bytes: usize,
+}
+
+impl Document {
+    /// Reads a note; `None` when it is none of the documents known here.
+    pub(crate) fn of(note: &Note) -> Option<Document> {
+        let entry = entry(note)?;
+        let keys = Keys::of(&entry);
+        let members = match &entry {
+            Entry::Group(group) => group.members.iter().map(|name| 2 * (name.len() + 24)).sum(),
+            _ => 0,
+        };
+        let bytes = DOCUMENT_BYTES + 3 * keys.bytes() + members;
+        Some(Document { unid: note.oid.unid, entry, keys, bytes })
+    }
+}
 
 /// A document of the directory, as far as the server uses it.
 #[derive(Debug)]
@@ -25,6 +53,8 @@ pub(crate) enum Entry {
     Person(PersonEntry),
     /// A Group document.
     Group(GroupEntry),
+    /// A Mail-In Database document.
+    MailIn(MailInEntry),
     /// A Server document.
     Server(ServerEntry),
     /// A Configuration document.
@@ -51,6 +81,13 @@ pub(crate) struct GroupEntry {
 }
 
 #[derive(Debug)]
+pub(crate) struct MailInEntry {
+    pub mail_in: MailIn,
+    pub path: Arc<str>,
+    pub name: Arc<str>,
+}
+
+#[derive(Debug)]
 pub(crate) struct ServerEntry {
     pub name: String,
     pub administrators: Vec<String>,
@@ -68,6 +105,7 @@ pub(crate) fn entry(note: &Note) -> Option<Entry> {
     match kind {
         "Person" => person(note).map(Entry::Person),
         "Group" => group(note).map(Entry::Group),
+        "Database" => mail_in(note).map(Entry::MailIn),
         "Server" => Some(Entry::Server(ServerEntry {
             name: note.text("ServerName").unwrap_or_default().to_owned(),
             administrators: filled(note, "Administrator"),
@@ -108,7 +146,12 @@ fn person(note: &Note) -> Option<PersonEntry> {
 fn group(note: &Note) -> Option<GroupEntry> {
     let name = filled(note, "ListName").into_iter().next()?;
     let members = filled(note, "Members");
-    let kind = note.text("GroupType").unwrap_or("0");
+    let number = note.number("GroupType").map(|number| number.to_string());
+    // A type that nobody knows is not one that mail goes to.
+    let kind = match note.text("GroupType").or(number.as_deref()) {
+        Some(number) => GroupKind::parse(number).unwrap_or(GroupKind::AccessControl),
+        None => GroupKind::MultiPurpose,
+    };
     Some(GroupEntry {
         name: name.as_str().into(),
         members: members.clone().into(),
@@ -117,8 +160,26 @@ fn group(note: &Note) -> Option<GroupEntry> {
             name,
             internet_address: text(note, "InternetAddress"),
             members,
-            mail: MAIL_GROUP_TYPES.contains(&kind),
+            kind,
         },
+    })
+}
+
+fn mail_in(note: &Note) -> Option<MailInEntry> {
+    let names = filled(note, "FullName");
+    let addresses = filled(note, "ShortName");
+    let name = names.first()?.clone();
+    let mail_in = MailIn {
+        unid: note.oid.unid,
+        internet_address: text(note, "InternetAddress"),
+        aliases: names.iter().skip(1).chain(&addresses).cloned().collect(),
+        path: mail_file(note.text("MailFile").unwrap_or_default()),
+        name,
+    };
+    Some(MailInEntry {
+        path: mail_in.path.as_str().into(),
+        name: mail_in.name.as_str().into(),
+        mail_in,
     })
 }
 
@@ -201,9 +262,24 @@ pub(crate) fn write_group(note: &mut Note, group: &Group) {
     summary(note, "Form", "Group".to_owned());
     summary(note, "Type", "Group".to_owned());
     summary(note, "ListName", group.name.clone());
-    summary(note, "GroupType", if group.mail { "0" } else { "2" }.to_owned());
+    summary(note, "GroupType", group.kind.number().to_owned());
     summary(note, "InternetAddress", group.internet_address.clone());
     note.set_with("Members", group.members.clone(), ItemFlags::SUMMARY | ItemFlags::NAMES);
+}
+
+/// Puts the items of a Mail-In Database document into a note.
+pub(crate) fn write_mail_in(note: &mut Note, mail_in: &MailIn, (server, domain): (&str, &str)) {
+    let (addresses, mut names): (Vec<_>, Vec<_>) =
+        mail_in.aliases.iter().cloned().partition(|alias| alias.contains('@'));
+    names.insert(0, mail_in.name.clone());
+    summary(note, "Form", "Database".to_owned());
+    summary(note, "Type", "Database".to_owned());
+    note.set_with("FullName", names, ItemFlags::SUMMARY | ItemFlags::NAMES);
+    note.set_with("ShortName", addresses, ItemFlags::SUMMARY);
+    summary(note, "InternetAddress", mail_in.internet_address.clone());
+    summary(note, "MailServer", server.to_owned());
+    summary(note, "MailDomain", domain.to_owned());
+    summary(note, "MailFile", mail_in.path.clone());
 }
 
 /// Puts the items of a new Server document into a note.

@@ -1,125 +1,128 @@
-//! The directory `names.nsf`: people, groups, servers, settings; name lookup and sign-in.
+//! The directory `names.nsf`: people, groups, mail-in databases, servers, settings; name lookup
+//! and sign-in.
 //!
-//! Lookups are answered from an index in memory that the change feed of the database keeps right.
+//! Fingerprints of all names and addresses lie in memory, kept right by the change feed of the
+//! database; documents are read when they are asked for and kept in a cache of bounded size.
 //! Everything here is synchronous; what may block for long (a hash, a change) says so.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod address;
+mod cache;
 mod change;
 mod create;
 mod document;
-mod index;
+mod feed;
+mod groups;
+mod keys;
+mod lockout;
+mod lookup;
 mod password;
+mod rename;
+mod signin;
+mod state;
+mod table;
 mod types;
 mod validate;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-use note::{OriginatorId, Unid};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use store::{Change, Database, Reader, Store, StoreError, Watch};
+use parking_lot::{Mutex, RwLock};
+use store::{NoteId, Store, StoreError};
 
 pub use address::{AddressError, DOMAIN_BYTES_MAX, LOCAL_BYTES_MAX, Mailbox};
 pub use types::{
-    DirectoryError, Found, Group, GroupRef, NewGroup, NewPassword, NewPerson, Person, PersonChange,
-    Resolved,
+    DirectoryError, Found, Group, GroupChange, GroupKind, GroupRef, LockedOut, MailIn, NewGroup,
+    NewMailIn, NewName, NewPassword, NewPerson, Options, Person, PersonChange, Resolved,
 };
 
-use document::{Entry, PersonEntry};
-use index::{Index, Match};
-use password::{Hasher, PASSWORD_BYTES_MAX, Remembered};
+use cache::Cache;
+use document::{Document, Entry};
+use feed::Source;
+use lockout::Lockout;
+use lookup::{Lookup, Match, title};
+use password::{Hasher, Remembered};
+use state::State;
 
 /// Where the directory lies below `data/`.
 pub const DIRECTORY_PATH: &str = "names.nsf";
-/// Changes read from the feed at a time.
-const CHANGES_AT_ONCE: usize = 512;
+/// Documents read at a time when all are gone through.
+const READ_AT_ONCE: usize = 256;
+/// Names told of when several answer to one.
+const CANDIDATES_TOLD_MAX: usize = 20;
 
 /// The open directory of this server.
 pub struct Directory {
     store: Arc<Store>,
-    database: Database,
-    index: RwLock<Index>,
-    /// The latest change the feed told of.
-    latest: Arc<AtomicU64>,
-    /// Held while the index is brought up to date.
+    source: RwLock<Arc<Source>>,
+    state: RwLock<State>,
+    cache: Cache,
+    lookups: Lookups,
+    options: RwLock<Options>,
+    /// Held while the state is brought up to date.
     refreshing: Mutex<()>,
     /// Held during a change, so that what was validated stays true until it is written.
     changing: Mutex<()>,
     hasher: Hasher,
     remembered: Remembered,
-    _watch: Watch,
+    lockout: Lockout,
 }
 
-/// What the feed brought: documents put in or taken out, and up to which change.
-type News = (Vec<(Unid, Option<Entry>)>, u64);
+/// What was looked up since the start.
+#[derive(Default)]
+struct Lookups {
+    /// Names and addresses asked of the table.
+    total: AtomicU64,
+    /// Of these, those for which no document had to be looked at: nobody has them.
+    nobody: AtomicU64,
+    /// Questions from outside (resolve, find), those without an answer, and their time.
+    asked: AtomicU64,
+    unknown: AtomicU64,
+    nanoseconds: AtomicU64,
+}
 
 impl Directory {
-    /// Opens the existing `names.nsf` and builds the index.
+    /// Opens the existing `names.nsf` and goes through its documents once.
     ///
     /// # Errors
     /// [`DirectoryError::Store`] when it is missing or cannot be read.
     pub fn open(store: Arc<Store>) -> Result<Arc<Directory>, DirectoryError> {
-        let database = store.database(DIRECTORY_PATH)?;
-        let latest = Arc::new(AtomicU64::new(0));
-        let told = latest.clone();
-        let watch = database.on_change(Box::new(move |changed| {
-            told.fetch_max(changed.change_seq, Ordering::AcqRel);
-        }));
-        let seq = store.read(&database, |reader| Ok(reader.change_seq()))?.value;
-        latest.fetch_max(seq, Ordering::AcqRel);
+        let source = Source::open(&store)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let options = Options::default();
         let directory = Arc::new(Directory {
             store,
-            database,
-            index: RwLock::new(Index::default()),
-            latest,
+            source: RwLock::new(source),
+            state: RwLock::new(State::default()),
+            cache: Cache::new(options.cache_bytes),
+            lookups: Lookups::default(),
+            options: RwLock::new(options),
             refreshing: Mutex::new(()),
             changing: Mutex::new(()),
             hasher: Hasher::new(cores)?,
             remembered: Remembered::new()?,
-            _watch: watch,
+            lockout: Lockout::default(),
         });
-        directory.refresh(true)?;
+        directory.refresh()?;
         Ok(directory)
     }
 
-    /// The index, up to date with every change the feed told of.
-    fn index(&self) -> Result<RwLockReadGuard<'_, Index>, DirectoryError> {
-        if let Some(reason) = self.database.fenced() {
-            let path = DIRECTORY_PATH.to_owned();
-            return Err(StoreError::Fenced { path, reason }.into());
-        }
-        let index = self.index.read();
-        if index.change_seq >= self.latest.load(Ordering::Acquire) {
-            return Ok(index);
-        }
-        drop(index);
-        self.refresh(false)?;
-        Ok(self.index.read())
+    /// Changes how the directory answers, at once.
+    pub fn set_options(&self, options: Options) {
+        self.cache.set_bytes_max(options.cache_bytes);
+        *self.options.write() = options;
     }
 
-    /// Reads the changes since the last time. They are shown when they are durable.
-    fn refresh(&self, first: bool) -> Result<(), DirectoryError> {
-        let _one = self.refreshing.lock();
-        let since = self.index.read().change_seq;
-        if !first && since >= self.latest.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let read = self.store.read(&self.database, |reader| news(reader, since))?;
-        self.store.durable(read.lsn).wait().map_err(StoreError::from)?;
-        let (changes, change_seq) = read.value;
-        let mut index = self.index.write();
-        for (unid, entry) in changes {
-            match entry {
-                Some(entry) => index.put(unid, entry),
-                None => index.remove(&unid),
-            }
-        }
-        index.settle();
-        index.change_seq = change_seq;
-        Ok(())
+    /// How the directory answers.
+    pub fn options(&self) -> Options {
+        self.options.read().clone()
+    }
+
+    /// Forgets the documents kept in memory; they are read again when they are asked for.
+    pub fn reset_cache(&self) {
+        self.cache.clear();
     }
 
     /// The internet domains this server takes mail for, in lower case, the primary one first.
@@ -127,7 +130,7 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble.
     pub fn domains(&self) -> Result<Vec<String>, DirectoryError> {
-        Ok(self.index()?.domains().to_vec())
+        Ok(self.lookup()?.state.domains().to_vec())
     }
 
     /// The canonical name of this server.
@@ -135,7 +138,7 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble.
     pub fn server_name(&self) -> Result<String, DirectoryError> {
-        Ok(self.index()?.server.clone())
+        Ok(self.lookup()?.state.server.clone())
     }
 
     /// Where mail for an address goes (the local part in any case, RFC 5321 section 2.4).
@@ -143,7 +146,7 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble: nobody can tell now; this never means "unknown".
     pub fn resolve(&self, address: &Mailbox) -> Result<Resolved, DirectoryError> {
-        Ok(self.index()?.resolve(address))
+        self.timed(|lookup| lookup.resolve(address), |found| *found == Resolved::Unknown)
     }
 
     /// Where mail for a group member or a forwarding address goes: an address or any name form.
@@ -151,114 +154,73 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble.
     pub fn resolve_name(&self, name: &str) -> Result<Resolved, DirectoryError> {
-        Ok(self.index()?.resolve_name(name))
+        self.timed(|lookup| lookup.resolve_name(name), |found| *found == Resolved::Unknown)
     }
 
-    /// Looks a person or group up by any name form: canonical, abbreviated or short name, alias,
-    /// list name, internet address; the common name too, when it is unambiguous.
+    /// Looks a person, group or mail-in database up by any name form: canonical, abbreviated or
+    /// short name, alias, list name, internet address; the common name too, when it is unambiguous.
     ///
     /// # Errors
     /// The directory is in trouble.
     pub fn find(&self, name: &str) -> Result<Found, DirectoryError> {
-        let index = self.index()?;
-        Ok(match index.find(name) {
-            Match::None => Found::Unknown,
-            Match::Several(entries) => {
-                Found::Ambiguous(entries.iter().filter_map(|entry| title(entry)).collect())
-            }
-            Match::One(entry) => match &*entry {
-                Entry::Person(found) => Found::Person(index.person(found)),
-                Entry::Group(found) => Found::Group(found.group.clone()),
-                Entry::Server(_) | Entry::Configuration(_) => Found::Unknown,
-            },
-        })
+        self.timed(|lookup| found(lookup, name), |found| *found == Found::Unknown)
     }
 
-    /// Checks a password; `None` means refused. A right password is remembered for an hour against
-    /// the revision of the Person document; else a hash of about 20 ms is computed: call it on the
-    /// pool. Names that nobody has cost the same hash.
-    ///
-    /// # Errors
-    /// The directory is in trouble, or too many sign-ins wait ([`DirectoryError::Busy`]).
-    pub fn sign_in(&self, name: &str, password: &[u8]) -> Result<Option<Person>, DirectoryError> {
-        if password.is_empty() || password.len() > PASSWORD_BYTES_MAX {
-            return Ok(None);
-        }
-        let Some((version, credential)) = self.credential(name)? else {
-            self.hasher.verify_nobody(password)?;
-            return Ok(None);
-        };
-        let now = self.store.now();
-        if !self.remembered.knows(&version, password, now) {
-            match self.hasher.verify(password, &credential) {
-                Ok(true) => self.remembered.remember(&version, password, now),
-                Ok(false) => return Ok(None),
-                Err(password::NoHash::Failed) => {
-                    tracing::warn!(name, "the stored password cannot be verified");
-                    return Ok(None);
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.unchanged(&version)
-    }
-
-    /// Whom a password belongs to that was right not long ago: no hash is computed. `None`: ask
-    /// [`Directory::sign_in`].
-    ///
-    /// # Errors
-    /// The directory is in trouble.
-    pub fn remembered(
+    fn timed<T>(
         &self,
-        name: &str,
-        password: &[u8],
-    ) -> Result<Option<Person>, DirectoryError> {
-        match self.credential(name)? {
-            Some((version, _)) if self.remembered.knows(&version, password, self.store.now()) => {
-                self.unchanged(&version)
-            }
-            _ => Ok(None),
-        }
+        ask: impl FnOnce(&Lookup<'_>) -> Result<T, DirectoryError>,
+        is_unknown: impl FnOnce(&T) -> bool,
+    ) -> Result<T, DirectoryError> {
+        let begun = Instant::now();
+        let answer = ask(&self.lookup()?)?;
+        let counts = &self.lookups;
+        counts.asked.fetch_add(1, Ordering::Relaxed);
+        counts.unknown.fetch_add(u64::from(is_unknown(&answer)), Ordering::Relaxed);
+        let spent = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        counts.nanoseconds.fetch_add(spent, Ordering::Relaxed);
+        Ok(answer)
     }
 
-    /// The person, unless something changed while the password was looked at.
-    fn unchanged(&self, version: &OriginatorId) -> Result<Option<Person>, DirectoryError> {
-        let index = self.index()?;
-        Ok(match index.get(&version.unid).map(|entry| &**entry) {
-            Some(Entry::Person(found)) if found.version == *version => Some(index.person(found)),
-            _ => None,
-        })
-    }
-
-    /// Revision and hash of somebody who may sign in.
-    fn credential(&self, name: &str) -> Result<Option<(OriginatorId, String)>, DirectoryError> {
-        let index = self.index()?;
-        let Match::One(entry) = index.find(name) else {
-            return Ok(None);
-        };
-        Ok(match &*entry {
-            Entry::Person(PersonEntry { person, credential: Some(hash), version, .. })
-                if !person.disabled =>
-            {
-                Some((*version, hash.clone()))
-            }
-            _ => None,
-        })
-    }
-
-    /// All people, by full name.
+    /// All people, by full name. Reads the whole directory.
     ///
     /// # Errors
     /// The directory is in trouble.
     pub fn people(&self) -> Result<Vec<Person>, DirectoryError> {
-        let index = self.index()?;
-        let people = index.entries().filter_map(|entry| match &**entry {
-            Entry::Person(found) => Some(index.person(found)),
-            _ => None,
-        });
-        let mut people: Vec<_> = people.collect();
+        let mut people = Vec::new();
+        self.each_document(&mut |lookup, document| {
+            if let Entry::Person(found) = &document.entry {
+                people.push(lookup.person(found)?);
+            }
+            Ok(())
+        })?;
         people.sort_by_cached_key(|person| person.full_name.to_lowercase());
         Ok(people)
+    }
+
+    /// Calls `visit` with every document, in order of local id; documents that are changed
+    /// meanwhile may be seen before or after the change.
+    fn each_document(
+        &self,
+        visit: &mut dyn FnMut(&Lookup<'_>, &Document) -> Result<(), DirectoryError>,
+    ) -> Result<(), DirectoryError> {
+        let mut after = NoteId(0);
+        let database = self.database();
+        loop {
+            let read = self.store.read(&database, |rows| {
+                let metas = rows.notes(note::NoteClass::DOCUMENT, after, READ_AT_ONCE)?;
+                let notes: Result<Vec<_>, StoreError> =
+                    metas.iter().map(|meta| readable(rows.note(meta.id))).collect();
+                Ok((metas.last().map(|meta| meta.id), notes?))
+            })?;
+            self.store.durable(read.lsn).wait().map_err(StoreError::from)?;
+            let (last, notes): (_, Vec<Option<note::Note>>) = read.value;
+            let Some(last) = last else { return Ok(()) };
+            after = last;
+            let lookup = self.lookup()?;
+            for document in notes.iter().flatten().filter_map(Document::of) {
+                visit(&lookup, &document)?;
+            }
+        }
     }
 
     /// All groups, by name.
@@ -266,14 +228,34 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble.
     pub fn groups(&self) -> Result<Vec<Group>, DirectoryError> {
-        let index = self.index()?;
-        let groups = index.entries().filter_map(|entry| match &**entry {
-            Entry::Group(found) => Some(found.group.clone()),
-            _ => None,
-        });
-        let mut groups: Vec<_> = groups.collect();
+        let lookup = self.lookup()?;
+        let mut groups = Vec::new();
+        for id in lookup.state.groups(None) {
+            if let Some(Entry::Group(found)) = lookup.read(id)?.as_deref().map(|found| &found.entry)
+            {
+                groups.push(found.group.clone());
+            }
+        }
         groups.sort_by_cached_key(|group| group.name.to_lowercase());
         Ok(groups)
+    }
+
+    /// All mail-in databases, by name.
+    ///
+    /// # Errors
+    /// The directory is in trouble.
+    pub fn mail_ins(&self) -> Result<Vec<MailIn>, DirectoryError> {
+        let lookup = self.lookup()?;
+        let mut mail_ins = Vec::new();
+        for id in lookup.state.mail_ins() {
+            if let Some(Entry::MailIn(found)) =
+                lookup.read(id)?.as_deref().map(|found| &found.entry)
+            {
+                mail_ins.push(found.mail_in.clone());
+            }
+        }
+        mail_ins.sort_by_cached_key(|mail_in| mail_in.name.to_lowercase());
+        Ok(mail_ins)
     }
 
     /// Names of people and groups in the Server document's Administrator item.
@@ -281,7 +263,7 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble.
     pub fn administrators(&self) -> Result<Vec<String>, DirectoryError> {
-        Ok(self.index()?.administrators().to_vec())
+        Ok(self.lookup()?.state.administrators().to_vec())
     }
 
     /// Settings of the Configuration documents: those for every server, overlaid with this one's.
@@ -289,17 +271,44 @@ impl Directory {
     /// # Errors
     /// The directory is in trouble.
     pub fn settings(&self) -> Result<BTreeMap<String, Vec<String>>, DirectoryError> {
-        Ok(self.index()?.settings())
+        Ok(self.lookup()?.state.settings())
     }
 
-    /// Statistics: password hashes computed since the start, and documents known.
+    /// Local domains and who gets the mail for names there that nobody has.
+    ///
+    /// # Errors
+    /// The directory is in trouble.
+    pub fn catch_alls(&self) -> Result<Vec<(String, String)>, DirectoryError> {
+        Ok(self.lookup()?.state.catch_all().to_vec())
+    }
+
+    /// Statistics since the start, under the names of the field.
     ///
     /// # Errors
     /// The directory is in trouble.
     pub fn rows(&self) -> Result<Vec<(&'static str, u64)>, DirectoryError> {
-        let index = self.index()?;
-        let entries = index.entries().count() as u64;
-        Ok(vec![("Directory.Hashes", self.hasher.made()), ("Directory.Documents", entries)])
+        let documents = self.store.read(&self.database(), |rows| Ok(rows.note_count()))?.value;
+        let fingerprints = self.lookup()?.state.table.len() as u64;
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (counts, cache) = (&self.lookups, &self.cache.counts);
+        let (_, used, peak) = self.cache.size();
+        Ok(vec![
+            ("Directory.Hashes", self.hasher.made()),
+            ("Directory.Documents", documents),
+            ("Directory.LockedOut", self.lockouts().len() as u64),
+            ("Database.NAMELookupTotal", of(&counts.asked)),
+            ("Database.NAMELookupMisses", of(&counts.unknown)),
+            ("Database.NAMELookupTotalLookupTime", of(&counts.nanoseconds) / 1_000_000),
+            ("Database.NAMELookupCacheLookups", of(&counts.total)),
+            ("Database.NAMELookupCacheHits", of(&cache.hits)),
+            ("Database.NAMELookupCacheMisses", of(&cache.misses)),
+            ("Database.NAMELookupCacheNoHitHits", of(&counts.nobody)),
+            ("Database.NAMELookupCacheResets", of(&cache.resets)),
+            ("Database.NAMELookupCacheHashSize", fingerprints),
+            ("Database.NAMELookupCacheMaxSize", self.cache.bytes_max() as u64),
+            ("Database.NAMELookupCachePool.Used", used),
+            ("Database.NAMELookupCachePool.Peak", peak),
+        ])
     }
 
     /// The Argon2id hash of a password, to be given to many people at once. Takes about 20 ms.
@@ -307,40 +316,44 @@ impl Directory {
     /// # Errors
     /// The password is empty or too long, or too many hashes are wanted at once.
     pub fn hash_password(&self, password: &[u8]) -> Result<NewPassword, DirectoryError> {
-        validate::password(password)?;
+        validate::password(password).map_err(DirectoryError::Refused)?;
         Ok(NewPassword::Hashed(self.hasher.hash(password)?))
     }
 }
 
-/// All changes since one, read in batches.
-fn news(reader: &Reader<'_>, since: u64) -> Result<News, StoreError> {
-    let mut news = Vec::new();
-    let mut seen = since;
-    loop {
-        let changes = reader.changes(seen, CHANGES_AT_ONCE)?;
-        for change in &changes {
-            news.push(match change {
-                Change::Note(meta) if meta.deleted.is_none() => {
-                    let note = reader.note(meta.id)?;
-                    (meta.unid, note.as_ref().and_then(document::entry))
-                }
-                Change::Note(meta) => (meta.unid, None),
-                Change::Stub(stub) => (stub.unid, None),
-            });
-        }
-        match changes.last() {
-            Some(last) if changes.len() >= CHANGES_AT_ONCE => seen = last.change_seq(),
-            _ => return Ok((news, reader.change_seq())),
-        }
+/// A list goes on past a note that cannot be read.
+fn readable(
+    note: Result<Option<note::Note>, StoreError>,
+) -> Result<Option<note::Note>, StoreError> {
+    match note {
+        Err(StoreError::Damage { .. } | StoreError::Decode(_)) => Ok(None),
+        note => note,
     }
 }
 
-fn title(entry: &Entry) -> Option<String> {
-    match entry {
-        Entry::Person(found) => Some(found.person.full_name.clone()),
-        Entry::Group(found) => Some(found.group.name.clone()),
-        Entry::Server(_) | Entry::Configuration(_) => None,
-    }
+fn found(lookup: &Lookup<'_>, name: &str) -> Result<Found, DirectoryError> {
+    Ok(match lookup.find(name)? {
+        Match::None => {
+            lookup.undamaged()?;
+            Found::Unknown
+        }
+        Match::Several(documents) => {
+            let mut names: Vec<String> = documents
+                .iter()
+                .filter_map(|found| title(&found.entry))
+                .map(str::to_owned)
+                .collect();
+            names.sort_unstable();
+            names.truncate(CANDIDATES_TOLD_MAX);
+            Found::Ambiguous(names)
+        }
+        Match::One(document) => match &document.entry {
+            Entry::Person(found) => Found::Person(lookup.person(found)?),
+            Entry::Group(found) => Found::Group(found.group.clone()),
+            Entry::MailIn(found) => Found::MailIn(found.mail_in.clone()),
+            Entry::Server(_) | Entry::Configuration(_) => Found::Unknown,
+        },
+    })
 }
 
 #[cfg(test)]

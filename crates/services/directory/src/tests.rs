@@ -4,6 +4,10 @@ use store::{PreparedNote, Store, StoreOptions};
 
 use super::*;
 
+mod changes;
+mod history;
+mod locked;
+
 struct Place {
     directory: Arc<Directory>,
     store: Arc<Store>,
@@ -35,6 +39,7 @@ fn group(name: &str, members: &[&str]) -> NewGroup {
         name: name.to_owned(),
         internet_address: None,
         members: members.iter().map(|member| (*member).to_owned()).collect(),
+        ..NewGroup::default()
     }
 }
 
@@ -130,7 +135,10 @@ fn names_of_nobody_cost_the_same_hash() {
     }
     let before = hashes(directory);
     assert_eq!(directory.sign_in("ghost", b"").unwrap(), None);
-    assert_eq!(directory.sign_in("ghost", &[b'x'; PASSWORD_BYTES_MAX + 1]).unwrap(), None);
+    assert_eq!(
+        directory.sign_in("ghost", &[b'x'; password::PASSWORD_BYTES_MAX + 1]).unwrap(),
+        None
+    );
     assert_eq!(hashes(directory), before);
 }
 
@@ -218,6 +226,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (file("mail/x.txt"), "not a path"),
         (file("MAIL\\Ada.nsf"), "mail/ada.nsf belongs to"),
         (forward("nowhere"), "not an internet address"),
+        (forward("NEW@demo.test"), "address of the same person"),
         (with_password("New One", "new", ""), "password is empty"),
         (
             NewPerson { password: Some(NewPassword::Hashed("x".into())), ..person("New", "new") },
@@ -269,7 +278,7 @@ fn groups_and_administrators_follow_names() {
     let members = ["CN=Ada King/O=Demo", "Bob/Demo", "ada@demo.test"];
     assert_eq!(directory.groups().unwrap()[0].members, members);
     directory.remove_person("ada king").unwrap();
-    assert_eq!(directory.groups().unwrap()[0].members, ["Bob/Demo", "ada@demo.test"]);
+    assert_eq!(directory.groups().unwrap()[0].members, ["Bob/Demo"], "her address goes too");
     assert_eq!(directory.administrators().unwrap(), Vec::<String>::new());
     directory.set_members("team", vec!["bob".to_owned(), "BOB".to_owned()]).unwrap();
     assert_eq!(directory.remove_group("Team").unwrap().members, ["bob"]);
@@ -326,4 +335,77 @@ fn a_flood_of_sign_ins_is_bounded() {
     });
     assert!(answers.iter().all(|answer| matches!(answer, Ok(true) | Err(password::NoHash::Busy))));
     assert!(answers.contains(&Ok(true)));
+}
+
+#[test]
+fn with_a_damaged_document_nobody_is_unknown_and_the_others_are_served() {
+    let Place { directory, store, dir } = place();
+    directory.add_person(with_password("Ada Lovelace", "ada", "secret")).unwrap();
+    let names = store.database(DIRECTORY_PATH).unwrap();
+    let mut note = document::new_note(store.new_unid(), store.now());
+    note.set("Type", "Person");
+    note.set("FullName", "CN=Zz Spoiled/O=Demo");
+    let put = |note: &note::Note| {
+        let prepared = PreparedNote::new(note, 0, store.now());
+        store.write::<_, StoreError>(&[&names], |w| w.put_note(&names, &prepared)).unwrap();
+    };
+    put(&note);
+    store.flush().unwrap();
+    store.close().unwrap();
+    drop((directory, names));
+    let path = dir.path().join("data/names.nsf");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(10).position(|window| window == b"Zz Spoiled").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    drop(store);
+    let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
+    let directory = Directory::open(store.clone()).unwrap();
+    assert!(directory.sign_in("ada", b"secret").unwrap().is_some());
+    assert_eq!(directory.people().unwrap().len(), 1);
+    let ghost = Mailbox::parse("ghost@demo.test").unwrap();
+    let damage = |error: Option<DirectoryError>| {
+        assert!(
+            matches!(error, Some(DirectoryError::Store(StoreError::Damage { .. }))),
+            "{error:?}"
+        );
+    };
+    damage(directory.resolve(&ghost).err());
+    damage(directory.resolve_name("ghost").err());
+    damage(directory.find("ghost").err());
+    damage(directory.sign_in("ghost", b"x").err());
+    // Written again, it is whole.
+    let names = store.database(DIRECTORY_PATH).unwrap();
+    let prepared = PreparedNote::new(&note, 0, store.now());
+    store.write::<_, StoreError>(&[&names], |w| w.put_note(&names, &prepared)).unwrap();
+    assert_eq!(directory.resolve(&ghost).unwrap(), Resolved::Unknown);
+    assert!(matches!(directory.find("zz spoiled").unwrap(), Found::Person(_)));
+}
+
+#[test]
+fn a_directory_that_was_rebuilt_is_served_again_without_a_restart() {
+    let place = place();
+    let directory = &place.directory;
+    directory.add_person(with_password("Ada Lovelace", "ada", "secret")).unwrap();
+    let before = place.store.database(DIRECTORY_PATH).unwrap().dbiid();
+    let names = place.store.database(DIRECTORY_PATH).unwrap();
+    let mut note = document::new_note(place.store.new_unid(), place.store.now());
+    note.set("Type", "Person");
+    note.set("FullName", "CN=Zz Spoiled/O=Demo");
+    let prepared = PreparedNote::new(&note, 0, place.store.now());
+    let put = |w: &mut store::Writer<'_>| w.put_note(&names, &prepared);
+    place.store.write::<_, StoreError>(&[&names], put).unwrap();
+    place.store.flush().unwrap();
+    let path = place.dir.path().join("data/names.nsf");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(10).position(|window| window == b"Zz Spoiled").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let fixed = place.store.fixup(DIRECTORY_PATH, true).unwrap();
+    assert_ne!(fixed.dbiid, None, "{fixed:?}");
+    assert_ne!(place.store.database(DIRECTORY_PATH).unwrap().dbiid(), before);
+    assert!(directory.sign_in("ada", b"secret").unwrap().is_some());
+    assert_eq!(directory.people().unwrap().len(), 1);
+    directory.add_person(person("Bob", "bob")).unwrap();
+    assert!(matches!(directory.find("bob").unwrap(), Found::Person(_)));
 }

@@ -23,7 +23,49 @@ pub struct Polled {
     pub more: bool,
 }
 
+/// What a client missed while it was away (RFC 7162 §3.2).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// Uids that went, ascending.
+    pub gone: Vec<u32>,
+    /// Uids of the entries that changed or came, ascending; `None`: too many to be listed here.
+    pub changed: Option<Vec<u32>>,
+}
+
 impl MailFile {
+    /// What happened to a folder since modseq `since`, as far as it concerns the uids in `known`
+    /// (ascending ranges, both ends included). `with_gone`: the uids that went are looked up.
+    ///
+    /// # Errors
+    /// The database is in trouble.
+    pub fn missed(
+        &self,
+        folder: FolderId,
+        since: u64,
+        known: &[(u32, u32)],
+        with_gone: bool,
+    ) -> Result<Read<Missed>, StoreError> {
+        let is_known = |uid: u32| {
+            let at = known.partition_point(|(_, last)| *last < uid);
+            known.get(at).is_some_and(|(first, _)| *first <= uid)
+        };
+        self.read(|rows| {
+            let mut missed = Missed::default();
+            if with_gone {
+                let expunged = rows.expunged(folder, since)?;
+                missed.gone = expunged.into_iter().map(|(uid, _)| uid).collect();
+                missed.gone.retain(|uid| is_known(*uid));
+                missed.gone.sort_unstable();
+            }
+            let changed = rows.entries_changed(folder, since, 0, CHANGED_MAX)?;
+            if changed.len() < CHANGED_MAX {
+                let uids = changed.iter().map(|entry| entry.uid).filter(|uid| is_known(*uid));
+                missed.changed = Some(uids.collect());
+            }
+            Ok(missed)
+        })
+    }
+
     /// The folder now, with the entries above `after_uid` that changed since modseq `since`.
     /// `None` when the folder is gone.
     ///

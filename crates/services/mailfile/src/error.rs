@@ -1,9 +1,11 @@
 //! Why something could not be done with a mail file.
 
+use note::Unid;
 use store::StoreError;
 use thiserror::Error;
 
 use crate::intake::{ContentError, IntakeError};
+use crate::quota::Usage;
 
 /// Why something could not be done with a mail file.
 #[derive(Debug, Error)]
@@ -43,6 +45,22 @@ pub enum MailError {
     TooManyFolders {
         /// The limit.
         max: usize,
+    },
+    /// The mail file is full.
+    #[error("the mail file is full: {used} of {limit} bytes are in use",
+        used = .0.used_bytes, limit = .0.quota.limit_bytes)]
+    OverQuota(Usage),
+    /// Rules or blocked senders cannot be as given.
+    #[error("the rules are not possible: {}", faults.join("; "))]
+    BadRules {
+        /// Everything that is wrong.
+        faults: Vec<String>,
+    },
+    /// There is no deleted message of this id.
+    #[error("there is no deleted message {unid}")]
+    NotDeleted {
+        /// As asked.
+        unid: Unid,
     },
     /// The database is in trouble.
     #[error(transparent)]

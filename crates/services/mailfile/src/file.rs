@@ -6,6 +6,7 @@ use store::{
     Changed, Database, Entry, EntryFlags, Folder, FolderId, Read, Reader, Store, StoreError, Watch,
 };
 
+use crate::rules::RuleShelf;
 use crate::shelf::{FolderKey, Shelf, Shelved};
 use crate::{MailError, UidList};
 
@@ -16,6 +17,7 @@ pub(crate) const SLICE: usize = 1_000;
 pub struct MailFiles {
     pub(crate) store: Arc<Store>,
     pub(crate) shelf: Shelf,
+    pub(crate) rules: RuleShelf,
 }
 
 /// One mail file. Cheap to clone.
@@ -28,7 +30,7 @@ pub struct MailFile {
 impl MailFiles {
     /// The mail files of `store`. One value serves the whole server.
     pub fn new(store: Arc<Store>) -> Arc<MailFiles> {
-        Arc::new(MailFiles { store, shelf: Shelf::default() })
+        Arc::new(MailFiles { store, shelf: Shelf::default(), rules: RuleShelf::default() })
     }
 
     /// The store below.

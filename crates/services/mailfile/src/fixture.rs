@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use store::{EntryFlags, FolderId, PreparedNote, Store, StoreError, StoreOptions};
+use store::{EntryFlags, FolderId, PreparedNote, Quota, Store, StoreError, StoreOptions};
+
+use txlog::ManualClock;
 
 use crate::intake::{Facts, intake};
-use crate::{Delivered, FlagChange, FlagMode, MailFile, MailFiles, Marks, create, deliver};
+use crate::rules::Verdict;
+use crate::{FlagChange, FlagMode, MailFile, MailFiles, Marks, Outcome, create, deliver};
 
 /// A mail file in a directory of its own.
 pub(crate) struct Fixture {
@@ -21,12 +24,50 @@ pub(crate) fn marks(flags: EntryFlags, keywords: &[&str]) -> Marks {
 
 impl Fixture {
     pub(crate) fn new() -> Fixture {
+        Fixture::with(|_| ())
+    }
+
+    /// One whose clock stands still until it is moved.
+    pub(crate) fn at(clock: &Arc<ManualClock>) -> Fixture {
+        Fixture::with(|options| options.clock = clock.clone())
+    }
+
+    fn with(change: impl FnOnce(&mut StoreOptions)) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
-        let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
+        let mut options = StoreOptions::small(dir.path());
+        change(&mut options);
+        let (store, _) = Store::open(options).unwrap();
         create(&store, "mail/ada.nsf", "Ada").unwrap();
         let files = MailFiles::new(store);
         let file = files.open("mail/ada.nsf").unwrap();
         Fixture { file, files, _dir: dir }
+    }
+
+    /// Opened again after the first byte of `text` was changed wherever it stands in the
+    /// database file.
+    pub(crate) fn spoiled(self, text: &[u8]) -> Fixture {
+        let store = self.file.store().clone();
+        store.flush().unwrap();
+        store.close().unwrap();
+        let dir = self._dir;
+        drop((self.file, self.files, store));
+        let path = dir.path().join("data/mail/ada.nsf");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let found = |at: &usize| bytes[*at..].starts_with(text);
+        let places: Vec<usize> = (0..bytes.len()).filter(found).collect();
+        assert!(!places.is_empty());
+        places.into_iter().for_each(|at| bytes[at] ^= 1);
+        std::fs::write(&path, bytes).unwrap();
+        let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
+        let files = MailFiles::new(store);
+        let file = files.open("mail/ada.nsf").unwrap();
+        Fixture { file, files, _dir: dir }
+    }
+
+    pub(crate) fn set_quota(&self, limit_bytes: u64, warn_bytes: u64) {
+        let (store, db) = (self.file.store(), self.file.database());
+        let quota = Quota { limit_bytes, warn_bytes };
+        store.write::<_, StoreError>(&[db], |w| w.set_quota(db, quota)).unwrap();
     }
 
     pub(crate) fn folder(&self, name: &str) -> FolderId {
@@ -53,7 +94,7 @@ impl Fixture {
     }
 
     pub(crate) fn change(&self, folder: FolderId, uids: &[u32], mode: FlagMode, marks: Marks) {
-        self.file.change_flags(folder, uids, &FlagChange { mode, marks }).unwrap();
+        self.file.change_flags(folder, uids, &FlagChange::new(mode, marks)).unwrap();
     }
 
     pub(crate) fn delete(&self, folder: FolderId, uids: &[u32]) {
@@ -67,9 +108,14 @@ impl Fixture {
         intake(store, message, &facts).unwrap().prepared
     }
 
-    pub(crate) fn deliver(&self, prepared: &PreparedNote) -> Delivered {
+    pub(crate) fn deliver(&self, prepared: &PreparedNote) -> Outcome {
+        self.deliver_as(prepared, &Verdict::default())
+    }
+
+    pub(crate) fn deliver_as(&self, prepared: &PreparedNote, verdict: &Verdict) -> Outcome {
         let db = self.file.database();
         let store = self.file.store();
-        store.write::<_, StoreError>(&[db], |w| deliver(w, db, prepared)).unwrap().value
+        let written = store.write::<_, StoreError>(&[db], |w| deliver(w, db, prepared, verdict));
+        written.unwrap().value
     }
 }

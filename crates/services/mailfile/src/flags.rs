@@ -32,6 +32,8 @@ pub struct FlagChange {
     pub mode: FlagMode,
     /// Which.
     pub marks: Marks,
+    /// Entries with a higher modseq are left as they are (RFC 7162 UNCHANGEDSINCE).
+    pub unchanged_since: Option<u64>,
 }
 
 impl Marks {
@@ -47,6 +49,11 @@ impl Marks {
 }
 
 impl FlagChange {
+    /// A change of whatever is there.
+    pub fn new(mode: FlagMode, marks: Marks) -> FlagChange {
+        FlagChange { mode, marks, unchanged_since: None }
+    }
+
     /// What `marks` become. Keywords keep their order, new ones come last; more than 100 are
     /// dropped.
     pub fn apply(&self, marks: &Marks) -> Marks {
@@ -81,7 +88,7 @@ mod tests {
         let both = EntryFlags(EntryFlags::SEEN.0 | EntryFlags::FLAGGED.0);
         let start = marks(EntryFlags::FLAGGED, &["Junk", "$Forwarded"]);
         let given = marks(EntryFlags::SEEN, &["JUNK", "Later"]);
-        let change = |mode| FlagChange { mode, marks: given.clone() }.apply(&start);
+        let change = |mode| FlagChange::new(mode, given.clone()).apply(&start);
         assert_eq!(change(FlagMode::Replace), given);
         assert_eq!(change(FlagMode::Add), marks(both, &["Junk", "$Forwarded", "Later"]));
         assert_eq!(change(FlagMode::Remove), marks(EntryFlags::FLAGGED, &["$Forwarded"]));

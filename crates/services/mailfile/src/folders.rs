@@ -1,11 +1,14 @@
 //! Folders: list, create, delete, rename, subscribe, status.
 
-use store::{Database, Folder, FolderId, Read, StoreError, Writer, Written};
+mod subscriptions;
 
-use crate::file::{SLICE, found};
+use store::{Database, Folder, FolderId, Read, Reader, StoreError, Writer, Written};
+
 use crate::names::{below, check_name, parents};
 use crate::{INBOX, MailError, MailFile, UidList};
 
+/// Messages of a folder that is opened in little time.
+const SMALL_MESSAGES: u32 = 2_000;
 /// Folders of one mail file at most.
 const FOLDERS_MAX: usize = 10_000;
 
@@ -16,6 +19,8 @@ pub struct Snapshot {
     pub folder: Folder,
     /// Its uids, shared with other sessions.
     pub uids: UidList,
+    /// The lowest uid without \\Seen.
+    pub first_unseen: Option<u32>,
     /// The database's last change that is included.
     pub change_seq: u64,
 }
@@ -49,11 +54,36 @@ impl MailFile {
     pub fn open_folder(&self, name: &str) -> Result<Read<Snapshot>, MailError> {
         let read = self.read(|rows| {
             let Some(folder) = rows.folder_by_name(name)? else { return Ok(None) };
-            let uids = self.list(rows, &folder)?;
-            Ok(Some(Snapshot { folder, uids, change_seq: rows.change_seq() }))
+            self.snapshot(rows, folder).map(Some)
         })?;
         let no_folder = || MailError::NoFolder { name: name.to_owned() };
         Ok(Read { value: read.value.ok_or_else(no_folder)?, lsn: read.lsn })
+    }
+
+    /// The same for a folder of few messages, which takes little time; `None` when it has many.
+    ///
+    /// # Errors
+    /// As [`MailFile::open_folder`].
+    pub fn open_small_folder(&self, name: &str) -> Result<Option<Read<Snapshot>>, MailError> {
+        let read = self.read(|rows| {
+            let Some(folder) = rows.folder_by_name(name)? else { return Ok(None) };
+            match folder.messages {
+                ..=SMALL_MESSAGES => self.snapshot(rows, folder).map(|small| Some(Some(small))),
+                _ => Ok(Some(None)),
+            }
+        })?;
+        let opened = read.value.ok_or_else(|| MailError::NoFolder { name: name.to_owned() })?;
+        Ok(opened.map(|value| Read { value, lsn: read.lsn }))
+    }
+
+    fn snapshot(&self, rows: &Reader<'_>, folder: Folder) -> Result<Snapshot, StoreError> {
+        let uids = self.list(rows, &folder)?;
+        let first_unseen = match folder.unseen {
+            0 => None,
+            all if all == folder.messages => uids.get(0),
+            _ => rows.first_unseen(folder.id)?,
+        };
+        Ok(Snapshot { folder, uids, first_unseen, change_seq: rows.change_seq() })
     }
 
     /// Whether the folder was deleted.
@@ -76,28 +106,11 @@ impl MailFile {
                 true => self.list(rows, &folder).map(|list| list.len() - list.lower_bound(from))?,
                 false => 0,
             };
-            Ok(Some(Status { folder, recent, size: 0 }))
+            let size = if with_size { rows.folder_bytes(folder.id)? } else { 0 };
+            Ok(Some(Status { folder, recent, size }))
         })?;
-        let mut status = read.value.ok_or_else(|| MailError::NoFolder { name: name.to_owned() })?;
-        let mut lsn = read.lsn;
-        if with_size {
-            let sum = self.total_size(status.folder.id)?;
-            status.size = sum.value;
-            lsn = lsn.max(sum.lsn);
-        }
-        Ok(Read { value: status, lsn })
-    }
-
-    fn total_size(&self, folder: FolderId) -> Result<Read<u64>, StoreError> {
-        let (mut sum, mut next) = (0u64, 1u32);
-        loop {
-            let read = self.read(|rows| rows.entries(folder, next..=u32::MAX, SLICE))?;
-            sum += read.value.iter().map(|entry| entry.size).sum::<u64>();
-            match read.value.last().and_then(|last| last.uid.checked_add(1)) {
-                Some(after) if read.value.len() == SLICE => next = after,
-                _ => return Ok(Read { value: sum, lsn: read.lsn }),
-            }
-        }
+        let status = read.value.ok_or_else(|| MailError::NoFolder { name: name.to_owned() })?;
+        Ok(Read { value: status, lsn: read.lsn })
     }
 
     /// Makes the recent mail of a folder this session's: gives the first uid that was recent.
@@ -137,16 +150,22 @@ impl MailFile {
             return Err(MailError::InboxStays);
         }
         let db = &self.db;
+        // How many messages go is only known within.
+        let _long = self.long_work(usize::MAX);
         self.files.store.write_reserved(&[db], |w| {
-            let folders = w.reader(db)?.folders()?;
-            let Some(folder) = folders.iter().find(|folder| folder.name == name) else {
+            let reader = w.reader(db)?;
+            let Some(folder) = reader.folder_by_name(name)? else {
+                let folders = reader.folders()?;
+                let implied = folders.iter().any(|folder| below(&folder.name, name).is_some());
                 let name = name.to_owned();
-                let implied = folders.iter().any(|folder| below(&folder.name, &name).is_some());
                 return Err(match implied {
                     true => MailError::HasChildren { name },
                     false => MailError::NoFolder { name },
                 });
             };
+            if folder.subscribed {
+                subscriptions::keep(w, db, name)?;
+            }
             w.delete_folder(db, folder.id)?;
             Ok(())
         })
@@ -185,32 +204,47 @@ impl MailFile {
     fn empty_inbox_into(&self, to: &str) -> Result<Written<()>, MailError> {
         let inbox = self.open_folder(INBOX)?.value;
         let target = self.create_folder(to, None)?;
-        let mut lsn = target.lsn;
         let uids: Vec<u32> = inbox.uids.iter().collect();
-        for slice in uids.chunks(SLICE) {
-            lsn = self.move_entries(inbox.folder.id, slice, to)?.lsn;
-        }
+        let moved = self.move_entries(inbox.folder.id, &uids, to)?;
+        let lsn = moved.lsn.max(target.lsn);
         Ok(Written { value: (), lsn })
     }
 
-    /// Notes whether the owner wants to see a folder.
+    /// Notes whether the owner wants to see a folder. A subscription outlives its folder, so that
+    /// it can be given up afterwards.
     ///
     /// # Errors
     /// [`MailError::NoFolder`], or the database is in trouble.
     pub fn subscribe(&self, name: &str, on: bool) -> Result<Written<()>, MailError> {
         let db = &self.db;
         self.files.store.write(&[db], |w| {
-            let folder = found(w.reader(db)?.folder_by_name(name)?, name)?;
+            let Some(folder) = w.reader(db)?.folder_by_name(name)? else {
+                let known = if on {
+                    subscriptions::has(w, db, name)?
+                } else {
+                    subscriptions::drop(w, db, name)?
+                };
+                let name = name.to_owned();
+                return if known { Ok(()) } else { Err(MailError::NoFolder { name }) };
+            };
             if folder.subscribed != on {
                 w.subscribe(db, folder.id, on)?;
             }
             Ok(())
         })
     }
+
+    /// Names of folders that are gone and still subscribed to, in order.
+    ///
+    /// # Errors
+    /// The database is in trouble.
+    pub fn orphaned_subscriptions(&self) -> Result<Read<Vec<String>>, StoreError> {
+        self.read(subscriptions::load)
+    }
 }
 
 fn room_for(w: &mut Writer<'_>, db: &Database, more: usize) -> Result<(), MailError> {
-    if w.reader(db)?.folders()?.len() + more > FOLDERS_MAX {
+    if w.reader(db)?.folder_count()? + more as u64 > FOLDERS_MAX as u64 {
         return Err(MailError::TooManyFolders { max: FOLDERS_MAX });
     }
     Ok(())
@@ -228,13 +262,28 @@ fn create_in(
     for parent in parents(name) {
         ensure(w, db, parent)?;
     }
-    Ok(w.create_folder(db, name, special_use)?)
+    make(w, db, name, special_use)
+}
+
+/// Makes a folder; a subscription that outlived an earlier one of that name holds for it.
+fn make(
+    w: &mut Writer<'_>,
+    db: &Database,
+    name: &str,
+    special_use: Option<&str>,
+) -> Result<Folder, MailError> {
+    let mut folder = w.create_folder(db, name, special_use)?;
+    if subscriptions::drop(w, db, name)? {
+        w.subscribe(db, folder.id, true)?;
+        folder.subscribed = true;
+    }
+    Ok(folder)
 }
 
 /// Creates a folder unless it is there.
 fn ensure(w: &mut Writer<'_>, db: &Database, name: &str) -> Result<(), MailError> {
     if w.reader(db)?.folder_by_name(name)?.is_none() {
-        w.create_folder(db, name, None)?;
+        make(w, db, name, None)?;
     }
     Ok(())
 }

@@ -91,6 +91,18 @@ pub fn intake(store: &Store, message: &[u8], facts: &Facts) -> Result<Intake, In
     Ok(Intake { note, prepared, pins, size, unid: facts.unid, subject })
 }
 
+/// The items of a message that say by which server and when it was taken in and delivered, for
+/// [`Facts::extra`]: `RouteServers`, `RouteTimes`, `DeliveredDate`. All who get the message share
+/// its note, so the date is the one of its arrival here.
+pub fn route_items(server: &str, at: TimeDate) -> Vec<Item> {
+    let item = |name: &str, value| Item::new(name, value, ItemFlags::SUMMARY);
+    vec![
+        item("RouteServers", ItemValue::TextList(vec![server.to_owned()])),
+        item("RouteTimes", ItemValue::TimeList(vec![at])),
+        item("DeliveredDate", ItemValue::Time(at)),
+    ]
+}
+
 fn keep(
     store: &Store,
     message: &[u8],

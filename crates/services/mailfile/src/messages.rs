@@ -3,12 +3,21 @@
 use std::ops::Range;
 
 use note::{NoteView, Piece, TimeDate};
-use store::{Database, Entry, EntryFlags, FolderId, Read, Reader, StoreError, Writer, Written};
+use store::{
+    Database, Entry, EntryFlags, FolderId, NoteId, Read, Reader, StoreError, Writer, Written,
+};
+use txlog::Lsn;
 
-use crate::file::{found, found_id};
+use crate::file::found;
 use crate::flags::{FlagChange, Marks};
 use crate::intake::{self, ContentError, Facts};
+use crate::shelf::LongWork;
 use crate::{MailError, MailFile};
+
+/// Entries looked at in one visit.
+const VISIT_ENTRIES: usize = 500;
+/// Messages looked into in one visit, while the database is locked.
+const VISIT_NOTES: usize = 100;
 
 /// An entry with the stored bytes of its note, copied out of the database.
 #[derive(Clone, Debug)]
@@ -22,6 +31,17 @@ pub struct Loaded {
 /// A loaded note, opened without decoding it.
 pub struct Opened<'a>(NoteView<'a>);
 
+/// A message to be appended.
+#[derive(Clone, Debug)]
+pub struct NewMessage<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// The internal date, now when `None`.
+    pub date: Option<TimeDate>,
+    /// Flags and keywords.
+    pub marks: Marks,
+}
+
 /// Entries after a change of flags.
 #[derive(Clone, Debug, Default)]
 pub struct Flagged {
@@ -29,8 +49,13 @@ pub struct Flagged {
     pub entries: Vec<Entry>,
     /// Uids of those that were not yet as asked, ascending.
     pub changed: Vec<u32>,
+    /// The modseq that each of these had before.
+    pub previous: Vec<u64>,
     /// The read mark of a note changed that has other entries too.
     pub elsewhere: bool,
+    /// Uids of those that were left as they are, since they had changed after the modseq that
+    /// the asker knows; ascending.
+    pub conflicts: Vec<u32>,
 }
 
 /// Where an appended message is.
@@ -60,6 +85,11 @@ impl Loaded {
         let view = NoteView::new(&self.note).map_err(ContentError::Note)?;
         Ok(Opened(view))
     }
+}
+
+/// The packed structure of the message that an encoded note holds.
+fn summary_of(note: &[u8]) -> Result<message::SummaryView<'_>, MailError> {
+    Opened(NoteView::new(note).map_err(ContentError::Note)?).summary()
 }
 
 impl<'a> Opened<'a> {
@@ -103,18 +133,64 @@ impl MailFile {
     ) -> Result<Read<(Vec<Loaded>, usize)>, StoreError> {
         self.read(|rows| {
             let entries = entries_of(rows, folder, uids)?;
+            let ids: Vec<NoteId> = entries.iter().map(|entry| entry.note).collect();
             let (mut loaded, mut bytes) = (Vec::with_capacity(entries.len()), 0);
-            for entry in entries {
+            let mut next = None;
+            let read = rows.each_note_bytes(&ids, &mut |at, note| {
                 if bytes > bytes_max {
-                    let done = uids.partition_point(|uid| *uid < entry.uid);
-                    return Ok((loaded, done));
+                    next = Some(entries[at].uid);
+                    return Err(StoreError::Stopped);
                 }
-                if let Some(note) = rows.note_bytes(entry.note)? {
-                    bytes += note.len();
-                    loaded.push(Loaded { entry, note });
+                // A damaged note cannot be opened either, which is told of this one alone.
+                let note = note.map(<[u8]>::to_vec).unwrap_or_default();
+                bytes += note.len();
+                loaded.push(Loaded { entry: entries[at].clone(), note });
+                Ok(())
+            });
+            match (read, next) {
+                (Err(StoreError::Stopped), Some(next)) => {
+                    return Ok((loaded, uids.partition_point(|uid| *uid < next)));
                 }
+                (read, _) => read?,
             }
             Ok((loaded, uids.len()))
+        })
+    }
+
+    /// Looks at entries (ascending uids; missing ones are left out), with what was found out about
+    /// their messages when `with_summary`; `None` for a message that cannot be read. Stops after
+    /// some hundred entries: gives how many of `uids` were gone through, at least one. `look` is
+    /// called while the database is locked.
+    ///
+    /// # Errors
+    /// The database is in trouble.
+    pub fn visit(
+        &self,
+        folder: FolderId,
+        uids: &[u32],
+        with_summary: bool,
+        look: &mut dyn FnMut(&Entry, Option<message::SummaryView<'_>>),
+    ) -> Result<Read<usize>, StoreError> {
+        let uids = &uids[..uids.len().min(VISIT_ENTRIES)];
+        if !with_summary {
+            let read = self.entries(folder, uids)?;
+            read.value.iter().for_each(|entry| look(entry, None));
+            return Ok(Read { value: uids.len(), lsn: read.lsn });
+        }
+        let uids = &uids[..uids.len().min(VISIT_NOTES)];
+        self.read(|rows| {
+            let entries = entries_of(rows, folder, uids)?;
+            let ids: Vec<NoteId> = entries.iter().map(|entry| entry.note).collect();
+            rows.each_note_bytes(&ids, &mut |at, note| {
+                let opened = note.map_err(MailError::from).and_then(summary_of);
+                if let Err(error) = &opened {
+                    let (db, uid) = (self.db.path(), entries[at].uid);
+                    tracing::warn!(%db, uid, %error, "a message cannot be read");
+                }
+                look(&entries[at], opened.ok());
+                Ok(())
+            })?;
+            Ok(uids.len())
         })
     }
 
@@ -142,18 +218,46 @@ impl MailFile {
         date: Option<TimeDate>,
         marks: &Marks,
     ) -> Result<Written<Appended>, MailError> {
+        let message = NewMessage { bytes: message, date, marks: marks.clone() };
+        let written = self.append_all(folder, &[message])?;
+        let (uidvalidity, uids) = written.value;
+        let uid = uids.first().copied().unwrap_or(0);
+        Ok(Written { value: Appended { uidvalidity, uid }, lsn: written.lsn })
+    }
+
+    /// Takes messages into a folder, in one record: all or none. Gives the folder's UIDVALIDITY
+    /// and the uids, in order.
+    ///
+    /// # Errors
+    /// [`MailError::NoFolder`], [`MailError::OverQuota`], or the store is in trouble.
+    pub fn append_all(
+        &self,
+        folder: &str,
+        messages: &[NewMessage<'_>],
+    ) -> Result<Written<(u32, Vec<u32>)>, MailError> {
         let store = &self.files.store;
         found(self.read(|rows| rows.folder_by_name(folder))?.value, folder)?;
-        let date = date.unwrap_or_else(|| store.now());
-        let facts = Facts { unid: store.new_unid(), date, extra: Vec::new() };
-        // The pins keep the objects until the note that refers to them is in the database.
-        let taken = intake::intake(store, message, &facts)?;
+        let now = store.now();
+        let take = |message: &NewMessage<'_>| {
+            let date = message.date.unwrap_or(now);
+            let facts = Facts { unid: store.new_unid(), date, extra: Vec::new() };
+            intake::intake(store, message.bytes, &facts)
+        };
+        // The pins keep the objects until the notes that refer to them are in the database.
+        let taken = messages.iter().map(take).collect::<Result<Vec<_>, _>>()?;
         let db = &self.db;
+        let _long = self.long_work(taken.len());
         store.write(&[db], |w| {
-            let target = found(w.reader(db)?.folder_by_name(folder)?, folder)?;
-            let put = w.put_note(db, &taken.prepared)?;
-            let uid = w.add_to_folder(db, target.id, put.id, marks.flags, &marks.keywords)?;
-            Ok(Appended { uidvalidity: target.uidvalidity, uid })
+            let reader = w.reader(db)?;
+            let target = found(reader.folder_by_name(folder)?, folder)?;
+            crate::quota::check(&reader, taken.iter().map(|taken| taken.size).sum())?;
+            let mut uids = Vec::with_capacity(taken.len());
+            for (taken, message) in taken.iter().zip(messages) {
+                let put = w.put_note(db, &taken.prepared)?;
+                let (flags, keywords) = (message.marks.flags, &message.marks.keywords);
+                uids.push(w.add_to_folder(db, target.id, put.id, flags, keywords)?);
+            }
+            Ok((target.uidvalidity, uids))
         })
     }
 
@@ -172,7 +276,11 @@ impl MailFile {
             let entries = entries_of(&w.reader(db)?, folder, uids)?;
             let mut flagged = Flagged::default();
             for entry in &entries {
-                change_one(w, (db, folder), (entry, change), &mut flagged)?;
+                if change.unchanged_since.is_some_and(|known| entry.modseq > known) {
+                    flagged.conflicts.push(entry.uid);
+                } else {
+                    change_one(w, (db, folder), (entry, change), &mut flagged)?;
+                }
             }
             flagged.entries = match flagged.changed.is_empty() {
                 true => entries,
@@ -184,8 +292,13 @@ impl MailFile {
 
     /// Copies entries into a folder: the same notes, new entries, flags kept. All or none.
     ///
+    /// One record of the log holds them all, up to 100,000 entries, or fewer when the log takes no
+    /// record so long (160 bytes for each). More are copied by several records; when one of them
+    /// cannot be written, what the earlier ones copied is removed again.
+    ///
     /// # Errors
-    /// [`MailError::NoFolder`], or the database is in trouble.
+    /// [`MailError::NoFolder`] when there is no such target, [`StoreError::NoFolder`] when `from`
+    /// is gone, or the database is in trouble.
     pub fn copy_entries(
         &self,
         from: FolderId,
@@ -193,13 +306,29 @@ impl MailFile {
         to: &str,
     ) -> Result<Written<Copied>, MailError> {
         let db = &self.db;
-        self.files.store.write(&[db], |w| copy_in(w, db, (from, uids), to))
+        let mut all = Written { value: Copied::default(), lsn: Lsn::ZERO };
+        let _long = self.long_work(uids.len());
+        for slice in self.slices(uids, COPY) {
+            let write = |w: &mut Writer<'_>| copy_in(w, db, (from, slice), to);
+            match self.files.store.write(&[db], write) {
+                Ok(copied) => add(&mut all, copied),
+                Err(error) => {
+                    self.take_back(&all.value, to)?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(all)
     }
 
-    /// Moves entries into a folder, in one record. Within one folder the entries get new uids.
+    /// Moves entries into a folder. Within one folder the entries get new uids.
+    ///
+    /// One record of the log holds them all, up to 50,000 entries, or fewer when the log takes no
+    /// record so long (400 bytes for each). More are moved by several records, each of which is
+    /// whole: when one of them cannot be written, what was moved before stays moved.
     ///
     /// # Errors
-    /// [`MailError::NoFolder`], or the database is in trouble.
+    /// As [`MailFile::copy_entries`].
     pub fn move_entries(
         &self,
         from: FolderId,
@@ -207,14 +336,71 @@ impl MailFile {
         to: &str,
     ) -> Result<Written<Copied>, MailError> {
         let db = &self.db;
-        self.files.store.write(&[db], |w| {
-            let copied = copy_in(w, db, (from, uids), to)?;
-            for (old, _) in &copied.pairs {
-                w.remove_from_folder(db, from, *old)?;
-            }
-            Ok(copied)
-        })
+        let mut all = Written { value: Copied::default(), lsn: Lsn::ZERO };
+        let _long = self.long_work(uids.len());
+        for slice in self.slices(uids, MOVE) {
+            let moved = self.files.store.write(&[db], |w| {
+                let copied = copy_in(w, db, (from, slice), to)?;
+                for (old, _) in &copied.pairs {
+                    w.remove_from_folder(db, from, *old)?;
+                }
+                Ok::<_, MailError>(copied)
+            })?;
+            add(&mut all, moved);
+        }
+        Ok(all)
     }
+
+    /// `uids` in pieces, one for each record; one empty piece when there are none, since the
+    /// target must exist all the same.
+    fn slices<'a>(&self, uids: &'a [u32], (bytes, max): (u64, u64)) -> Vec<&'a [u32]> {
+        let fitting = self.files.store.log().payload_bytes_max() / bytes;
+        match uids {
+            [] => vec![uids],
+            _ => uids.chunks(fitting.clamp(1, max) as usize).collect(),
+        }
+    }
+
+    /// Notes that the database is about to be locked for long, when the work is on many messages.
+    pub(crate) fn long_work(&self, messages: usize) -> Option<LongWork<'_>> {
+        (messages > SHORT_MESSAGES).then(|| self.files.shelf.long_work(self.db.dbiid()))
+    }
+
+    /// Whether somebody has locked the database for long: nobody whom others wait for should wait
+    /// for it now.
+    pub fn is_busy(&self) -> bool {
+        self.files.shelf.is_busy(self.db.dbiid())
+    }
+
+    /// Removes what was copied.
+    fn take_back(&self, copied: &Copied, to: &str) -> Result<(), MailError> {
+        let db = &self.db;
+        let written = self.files.store.write_reserved::<_, StoreError>(&[db], |w| {
+            let Some(target) = w.reader(db)?.folder_by_name(to)? else { return Ok(()) };
+            for (_, new) in &copied.pairs {
+                if w.reader(db)?.entry(target.id, *new)?.is_some() {
+                    w.remove_from_folder(db, target.id, *new)?;
+                }
+            }
+            Ok(())
+        });
+        Ok(written.map(|_| ())?)
+    }
+}
+
+/// Bytes of a record that copying one entry takes, with room for keywords; and how many one record
+/// copies, so that the database is not locked for more than some seconds.
+const COPY: (u64, u64) = (160, 100_000);
+/// The same for moving.
+const MOVE: (u64, u64) = (400, 50_000);
+/// Messages that are changed while nobody notices that the database is locked.
+const SHORT_MESSAGES: usize = 500;
+
+/// Puts the result of one more record behind those before.
+fn add(all: &mut Written<Copied>, more: Written<Copied>) {
+    all.value.uidvalidity = more.value.uidvalidity;
+    all.value.pairs.extend(more.value.pairs);
+    all.lsn = all.lsn.max(more.lsn);
 }
 
 fn copy_in(
@@ -224,7 +410,9 @@ fn copy_in(
     to: &str,
 ) -> Result<Copied, MailError> {
     let reader = w.reader(db)?;
-    found_id(reader.folder(from)?, from)?;
+    if reader.folder(from)?.is_none() {
+        return Err(StoreError::NoFolder(from).into());
+    }
     let target = found(reader.folder_by_name(to)?, to)?;
     let entries = entries_of(&reader, from, uids)?;
     let mut copied = Copied { uidvalidity: target.uidvalidity, pairs: Vec::new() };
@@ -248,6 +436,7 @@ fn change_one(
         return Ok(());
     }
     flagged.changed.push(entry.uid);
+    flagged.previous.push(entry.modseq);
     let own = |flags: EntryFlags| flags & !EntryFlags::SEEN;
     if own(before.flags) != own(after.flags) || before.keywords != after.keywords {
         w.set_flags(db, folder, entry.uid, after.flags, &after.keywords)?;

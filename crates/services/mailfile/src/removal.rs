@@ -1,6 +1,7 @@
 //! Expunging: entries go, their uids are remembered, notes without entries go to soft deletion.
 
 use store::{EntryFlags, FolderId, Read, StoreError, Written};
+use txlog::Lsn;
 
 use crate::file::{SLICE, found_id};
 use crate::messages::entries_of;
@@ -18,14 +19,33 @@ impl MailFile {
         folder: FolderId,
         only: Option<&[u32]>,
     ) -> Result<Written<Vec<u32>>, MailError> {
-        let marked = self.deleted(folder)?;
+        let marked = self.marked(folder)?;
         let mut uids = marked.value;
         if let Some(only) = only {
             uids.retain(|uid| only.binary_search(uid).is_ok());
         }
         let mut gone = Written { value: Vec::with_capacity(uids.len()), lsn: marked.lsn };
         for slice in uids.chunks(SLICE) {
-            let written = self.remove_marked(folder, slice)?;
+            let written = self.remove(folder, slice, EntryFlags::DELETED)?;
+            gone.value.extend(written.value);
+            gone.lsn = written.lsn;
+        }
+        Ok(gone)
+    }
+
+    /// Removes the entries with these uids (ascending), marked deleted or not; missing ones are
+    /// passed over. Gives the uids that went.
+    ///
+    /// # Errors
+    /// The database is in trouble; what was removed until then stays removed.
+    pub fn remove_entries(
+        &self,
+        folder: FolderId,
+        uids: &[u32],
+    ) -> Result<Written<Vec<u32>>, MailError> {
+        let mut gone = Written { value: Vec::with_capacity(uids.len()), lsn: Lsn::ZERO };
+        for slice in uids.chunks(SLICE) {
+            let written = self.remove(folder, slice, EntryFlags::NONE)?;
             gone.value.extend(written.value);
             gone.lsn = written.lsn;
         }
@@ -33,7 +53,7 @@ impl MailFile {
     }
 
     /// The uids of entries that are marked deleted: from the shelf, or read once and kept there.
-    fn deleted(&self, folder: FolderId) -> Result<Read<Vec<u32>>, MailError> {
+    fn marked(&self, folder: FolderId) -> Result<Read<Vec<u32>>, MailError> {
         let read = self.read(|rows| {
             let known = rows.folder(folder)?;
             if let Some(known) = &known {
@@ -65,17 +85,18 @@ impl MailFile {
         }
     }
 
-    /// Removes those of `uids` that still are marked deleted.
-    fn remove_marked(
+    /// Removes those of `uids` that have the flags.
+    fn remove(
         &self,
         folder: FolderId,
         uids: &[u32],
+        flags: EntryFlags,
     ) -> Result<Written<Vec<u32>>, MailError> {
         let db = &self.db;
         self.files.store.write_reserved(&[db], |w| {
             let entries = entries_of(&w.reader(db)?, folder, uids)?;
-            let marked = entries.iter().filter(|e| e.flags.contains(EntryFlags::DELETED));
-            let uids: Vec<u32> = marked.map(|entry| entry.uid).collect();
+            let meant = entries.iter().filter(|entry| entry.flags.contains(flags));
+            let uids: Vec<u32> = meant.map(|entry| entry.uid).collect();
             for uid in &uids {
                 w.remove_from_folder(db, folder, *uid)?;
             }

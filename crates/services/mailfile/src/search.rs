@@ -2,10 +2,10 @@
 
 mod content;
 
-use store::{Entry, EntryFlags, FolderId, Read};
+use store::{Entry, EntryFlags, FolderId, Read, StoreError};
 
 use crate::messages::{Loaded, entries_of};
-use crate::{MailError, MailFile, Marks};
+use crate::{MailError, MailFile};
 
 /// What messages are searched for.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +14,8 @@ pub enum Key {
     All,
     /// All of these.
     And(Vec<Key>),
-    /// One of the two.
-    Or(Box<(Key, Key)>),
+    /// One of these.
+    Or(Vec<Key>),
     /// Not this.
     Not(Box<Key>),
     /// The uid lies in one of these ranges (ascending, both ends included).
@@ -28,10 +28,14 @@ pub enum Key {
     Before(i64),
     /// The internal date lies at or after this moment, in microseconds since 1970.
     Since(i64),
-    /// The date of the message lies before this moment, in microseconds since 1970.
+    /// The date in the message, as it is written, lies before this day (days since 1970).
     SentBefore(i64),
-    /// The date of the message lies at or after this moment, in microseconds since 1970.
+    /// The date in the message, as it is written, is this day or a later one (days since 1970).
     SentSince(i64),
+    /// The entry changed at this modseq or later (RFC 7162 §3.1.5).
+    ModSeq(u64),
+    /// A field of the envelope holds this text, its addresses as `Name <local@domain>`.
+    Field(Field, Needle),
     /// More bytes than this.
     Larger(u64),
     /// Fewer bytes than this.
@@ -42,6 +46,21 @@ pub enum Key {
     Body(Needle),
     /// Header or body hold this text.
     Text(Needle),
+}
+
+/// A field of the envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `Bcc`.
+    Bcc,
+    /// `Cc`.
+    Cc,
+    /// `From`.
+    From,
+    /// `Subject`.
+    Subject,
+    /// `To`.
+    To,
 }
 
 /// A text to look for, without regard to case.
@@ -58,6 +77,11 @@ impl Needle {
     pub fn is_in(&self, text: &str) -> bool {
         self.0.is_empty() || text.to_lowercase().contains(&self.0)
     }
+
+    /// Whether it is empty, and so in every text.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// All uids there can be.
@@ -67,6 +91,9 @@ const EVERYTHING: [(u32, u32); 1] = [(1, u32::MAX)];
 const ENTRIES_MAX: usize = 500;
 /// Bytes of notes loaded in one step.
 const NOTE_BYTES_MAX: usize = 512 * 1024;
+
+/// Bytes of messages looked at in one step, beyond which the next one begins.
+const CONTENT_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// One step of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,7 +130,11 @@ impl MailFile {
                     Some(true) => step.found.push(entry.uid),
                     Some(false) => {}
                     None => {
-                        let note = rows.note_bytes(entry.note)?.unwrap_or_default();
+                        let note = match rows.note_bytes(entry.note) {
+                            // It is told below that this message cannot be searched.
+                            Err(StoreError::Damage { .. }) => Vec::new(),
+                            note => note?.unwrap_or_default(),
+                        };
                         bytes += note.len();
                         open.push(Loaded { entry, note });
                     }
@@ -111,8 +142,18 @@ impl MailFile {
             }
             Ok(open)
         })?;
+        let mut content_bytes = 0;
         for loaded in &read.value {
-            if self.holds(loaded, key) {
+            if content_bytes > CONTENT_BYTES_MAX {
+                // The rest is for the next step, also what its entries decided.
+                let next = loaded.entry.uid;
+                step.done = uids.partition_point(|uid| *uid < next);
+                step.found.retain(|uid| *uid < next);
+                break;
+            }
+            let (holds, bytes) = self.holds(loaded, key);
+            content_bytes += bytes;
+            if holds {
                 step.found.push(loaded.entry.uid);
             }
         }
@@ -120,14 +161,20 @@ impl MailFile {
         Ok(Read { value: step, lsn: read.lsn })
     }
 
-    fn holds(&self, loaded: &Loaded, key: &Key) -> bool {
-        let answer = content::Content::open(self, loaded)
-            .and_then(|mut content| key.decide_with(&loaded.entry, &mut content));
-        answer.unwrap_or_else(|error| {
+    /// Whether the key holds, and how many bytes of the message were looked at.
+    fn holds(&self, loaded: &Loaded, key: &Key) -> (bool, u64) {
+        let mut bytes = 0;
+        let answer = content::Content::open(self, loaded).and_then(|mut content| {
+            let answer = key.decide_with(&loaded.entry, &mut content);
+            bytes = content.bytes_read();
+            answer
+        });
+        let holds = answer.unwrap_or_else(|error| {
             let (db, uid) = (self.db.path(), loaded.entry.uid);
             tracing::warn!(%db, uid, %error, "a message cannot be searched");
             false
-        })
+        });
+        (holds, bytes)
     }
 }
 
@@ -153,14 +200,23 @@ impl Key {
         }
     }
 
+    /// Whether a modseq is asked for anywhere, so that the answer has to tell the highest one.
+    pub fn asks_modseq(&self) -> bool {
+        match self {
+            Key::ModSeq(_) => true,
+            Key::And(keys) | Key::Or(keys) => keys.iter().any(Key::asks_modseq),
+            Key::Not(key) => key.asks_modseq(),
+            _ => false,
+        }
+    }
+
     /// The answer, when the entry alone gives it.
     pub fn decide(&self, entry: &Entry) -> Option<bool> {
         match self {
             Key::All => Some(true),
             Key::And(keys) => all(keys.iter().map(|key| key.decide(entry))),
-            Key::Or(pair) => {
-                let answers = [&pair.0, &pair.1].map(|key| key.decide(entry));
-                all(answers.into_iter().map(|answer| answer.map(|yes| !yes))).map(|no| !no)
+            Key::Or(keys) => {
+                all(keys.iter().map(|key| key.decide(entry).map(|yes| !yes))).map(|no| !no)
             }
             Key::Not(key) => key.decide(entry).map(|yes| !yes),
             Key::Uids(ranges) => {
@@ -168,13 +224,16 @@ impl Key {
                 Some(ranges.get(at).is_some_and(|(first, _)| *first <= entry.uid))
             }
             Key::Flags(flags) => Some(entry.flags.contains(*flags)),
-            Key::Keyword(word) => Some(Marks::of(entry).has_keyword(word)),
+            Key::Keyword(word) => {
+                Some(entry.keywords.iter().any(|known| known.eq_ignore_ascii_case(word)))
+            }
+            Key::ModSeq(modseq) => Some(entry.modseq >= *modseq),
             Key::Before(moment) => Some(entry.date.0 < *moment),
             Key::Since(moment) => Some(entry.date.0 >= *moment),
             Key::Larger(bytes) => Some(entry.size > *bytes),
             Key::Smaller(bytes) => Some(entry.size < *bytes),
             Key::SentBefore(_) | Key::SentSince(_) => None,
-            Key::Header(..) | Key::Body(_) | Key::Text(_) => None,
+            Key::Field(..) | Key::Header(..) | Key::Body(_) | Key::Text(_) => None,
         }
     }
 
@@ -196,12 +255,18 @@ impl Key {
                 }
                 Ok(true)
             }
-            Key::Or(pair) => {
-                Ok(pair.0.decide_with(entry, content)? || pair.1.decide_with(entry, content)?)
+            Key::Or(keys) => {
+                for key in keys {
+                    if key.decide_with(entry, content)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
             }
             Key::Not(key) => Ok(!key.decide_with(entry, content)?),
-            Key::SentBefore(moment) => Ok(content.sent_us()?.is_some_and(|sent| sent < *moment)),
-            Key::SentSince(moment) => Ok(content.sent_us()?.is_some_and(|sent| sent >= *moment)),
+            Key::SentBefore(day) => Ok(content.sent_day()?.is_some_and(|sent| sent < *day)),
+            Key::SentSince(day) => Ok(content.sent_day()?.is_some_and(|sent| sent >= *day)),
+            Key::Field(field, text) => content.field_holds(*field, text),
             Key::Header(name, text) => content.header_holds(name, text),
             Key::Body(text) => content.body_holds(text),
             Key::Text(text) => Ok(content.any_header_holds(text)? || content.body_holds(text)?),

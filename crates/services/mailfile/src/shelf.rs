@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use note::Dbiid;
 use parking_lot::Mutex;
@@ -48,9 +49,41 @@ struct Lists {
 pub(crate) struct Shelf {
     lists: Mutex<Lists>,
     recent_from: Mutex<HashMap<FolderKey, u32>>,
+    /// Databases that are locked for long, one mention for each piece of work.
+    long: Mutex<Vec<Dbiid>>,
+    long_count: AtomicUsize,
+}
+
+/// A database is locked for long while this lives.
+pub(crate) struct LongWork<'a> {
+    shelf: &'a Shelf,
+    dbiid: Dbiid,
+}
+
+impl Drop for LongWork<'_> {
+    fn drop(&mut self) {
+        let mut long = self.shelf.long.lock();
+        if let Some(at) = long.iter().position(|dbiid| *dbiid == self.dbiid) {
+            long.swap_remove(at);
+        }
+        self.shelf.long_count.store(long.len(), Ordering::Release);
+    }
 }
 
 impl Shelf {
+    /// Notes that a database is about to be locked for long.
+    pub(crate) fn long_work(&self, dbiid: Dbiid) -> LongWork<'_> {
+        let mut long = self.long.lock();
+        long.push(dbiid);
+        self.long_count.store(long.len(), Ordering::Release);
+        LongWork { shelf: self, dbiid }
+    }
+
+    /// Whether a database is locked for long.
+    pub(crate) fn is_busy(&self, dbiid: Dbiid) -> bool {
+        self.long_count.load(Ordering::Acquire) > 0 && self.long.lock().contains(&dbiid)
+    }
+
     /// The list of a folder, if it is kept.
     pub(crate) fn get(&self, key: FolderKey) -> Option<Shelved> {
         let mut lists = self.lists.lock();
@@ -153,6 +186,18 @@ mod tests {
         assert!(shelf.lists.lock().uids <= UIDS_MAX);
         assert!(shelf.get(key(0)).is_none());
         assert!(shelf.get(key(9)).is_some());
+    }
+
+    #[test]
+    fn long_work_is_known_while_it_lasts() {
+        let shelf = Shelf::default();
+        let first = shelf.long_work(Dbiid(1));
+        let second = shelf.long_work(Dbiid(1));
+        assert!(shelf.is_busy(Dbiid(1)) && !shelf.is_busy(Dbiid(2)));
+        drop(first);
+        assert!(shelf.is_busy(Dbiid(1)));
+        drop(second);
+        assert!(!shelf.is_busy(Dbiid(1)));
     }
 
     #[test]

@@ -115,16 +115,96 @@ pub fn return_path(sender: &ReversePath) -> String {
 
 /// Number of Received lines in the header (RFC 5321 section 6.3).
 pub fn received_count(message: &[u8]) -> u32 {
-    let mut count = 0;
-    for line in message.split(|&byte| byte == b'\n') {
-        if line.is_empty() || line == b"\r" {
-            break;
-        }
-        if line.len() >= 9 && line[..9].eq_ignore_ascii_case(b"received:") {
-            count += 1;
+    HeaderFacts::of(message).hops
+}
+
+/// In which order messages are taken up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Before the others.
+    High,
+    /// The usual.
+    #[default]
+    Normal,
+    /// Behind the others; transferred within the window for low priority when there is one.
+    Low,
+}
+
+impl Priority {
+    /// The value of the item `DeliveryPriority`.
+    fn print(self) -> &'static str {
+        match self {
+            Priority::High => "H",
+            Priority::Normal => "N",
+            Priority::Low => "L",
         }
     }
-    count
+
+    pub(crate) fn parse(text: Option<&str>) -> Priority {
+        match text {
+            Some("H") => Priority::High,
+            Some("L") => Priority::Low,
+            _ => Priority::Normal,
+        }
+    }
+}
+
+/// What the router wants to know of a message's header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HeaderFacts {
+    /// Received lines.
+    pub hops: u32,
+    /// What Priority, X-Priority and Importance say; high wins over low.
+    pub priority: Priority,
+}
+
+impl HeaderFacts {
+    pub(crate) fn of(message: &[u8]) -> HeaderFacts {
+        let mut facts = HeaderFacts::default();
+        let (mut high, mut low) = (false, false);
+        for line in message.split(|&byte| byte == b'\n') {
+            match line.first().map(u8::to_ascii_lowercase) {
+                None | Some(b'\r') => break,
+                Some(b'r') if value_of(line, "received:").is_some() => facts.hops += 1,
+                Some(b'p' | b'x' | b'i') => match priority_of(line) {
+                    Priority::High => high = true,
+                    Priority::Low => low = true,
+                    Priority::Normal => {}
+                },
+                Some(_) => {}
+            }
+        }
+        facts.priority = match (high, low) {
+            (true, _) => Priority::High,
+            (false, true) => Priority::Low,
+            (false, false) => Priority::Normal,
+        };
+        facts
+    }
+}
+
+/// What stands behind the name of a header line; `name` is in lower case with its colon.
+fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let (front, value) = line.split_at_checked(name.len())?;
+    front.eq_ignore_ascii_case(name.as_bytes()).then(|| value.trim_ascii())
+}
+
+/// What one header line says of the priority (RFC 2156, RFC 4021, and what programs write).
+fn priority_of(line: &[u8]) -> Priority {
+    let word = value_of(line, "priority:").or_else(|| value_of(line, "importance:"));
+    if let Some(word) = word {
+        let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+        return match () {
+            () if is("urgent") || is("high") => Priority::High,
+            () if is("non-urgent") || is("low") => Priority::Low,
+            () => Priority::Normal,
+        };
+    }
+    match value_of(line, "x-priority:").and_then(|value| value.first()) {
+        Some(b'1' | b'2') => Priority::High,
+        Some(b'4' | b'5') => Priority::Low,
+        _ => Priority::Normal,
+    }
 }
 
 /// Items that only a note in mail.box has.
@@ -136,9 +216,14 @@ const ENVELOPE_ID: &str = "$EnvelopeId";
 const RETURN: &str = "$EnvelopeReturn";
 const AUTHENTICATED: &str = "$EnvelopeAuth";
 const HOPS: &str = "RouteHops";
+const FORWARDED: &str = "$RouteForwarded";
+const DELAY_TOLD: &str = "$RouteDelayTold";
+const CRASHES: &str = "$RouteCrashes";
+const OWN: &str = "$RouteOwn";
+pub(crate) const PRIORITY: &str = "DeliveryPriority";
 pub(crate) const STATE: &str = "RoutingState";
 pub(crate) const CAUSE: &str = "FailureReason";
-const ROUTER_ITEMS: [&str; 10] = [
+const ROUTER_ITEMS: [&str; 15] = [
     SENDER,
     RECIPIENTS,
     ORIGINALS,
@@ -147,6 +232,11 @@ const ROUTER_ITEMS: [&str; 10] = [
     RETURN,
     AUTHENTICATED,
     HOPS,
+    FORWARDED,
+    DELAY_TOLD,
+    CRASHES,
+    OWN,
+    PRIORITY,
     STATE,
     CAUSE,
 ];
@@ -160,19 +250,31 @@ pub(crate) struct Envelope {
     pub envelope_id: Option<String>,
     pub ret: Ret,
     pub authenticated: Option<String>,
-    /// Received lines the message came with.
+    /// Received lines the message came with, and the rules that forwarded it.
     pub hops: u32,
+    pub priority: Priority,
+    /// Mail files whose rules forwarded it.
+    pub forwarded: Vec<String>,
+    /// The sender was told that it is late.
+    pub delay_told: bool,
+    /// How many delivery threads it has ended.
+    pub crashes: u32,
+    /// Made by the router: a report or a warning.
+    pub own: bool,
 }
 
 impl Envelope {
     pub(crate) fn of(deposit: &Deposit<'_>) -> Envelope {
+        let facts = HeaderFacts::of(deposit.message);
         Envelope {
             sender: deposit.sender.clone().filter(|sender| !sender.is_empty()),
             recipients: deposit.recipients.clone(),
             envelope_id: deposit.envelope_id.clone(),
             ret: deposit.ret,
             authenticated: deposit.authenticated.clone(),
-            hops: received_count(deposit.message),
+            hops: facts.hops,
+            priority: facts.priority,
+            ..Envelope::default()
         }
     }
 
@@ -200,7 +302,27 @@ impl Envelope {
         if let Some(name) = &self.authenticated {
             items.push(item(AUTHENTICATED, name.clone()));
         }
+        self.add_course(&mut items);
         items
+    }
+
+    /// What became of it so far.
+    fn add_course(&self, items: &mut Vec<Item>) {
+        if self.priority != Priority::Normal {
+            items.push(item(PRIORITY, self.priority.print()));
+        }
+        if !self.forwarded.is_empty() {
+            items.push(item(FORWARDED, self.forwarded.clone()));
+        }
+        if self.delay_told {
+            items.push(item(DELAY_TOLD, 1.0));
+        }
+        if self.crashes > 0 {
+            items.push(item(CRASHES, f64::from(self.crashes)));
+        }
+        if self.own {
+            items.push(item(OWN, 1.0));
+        }
     }
 
     fn column(&self, of: impl Fn(&Recipient) -> String) -> Vec<String> {
@@ -228,6 +350,11 @@ impl Envelope {
             },
             authenticated: text(AUTHENTICATED),
             hops: note.number(HOPS).unwrap_or_default() as u32,
+            priority: Priority::parse(note.text(PRIORITY)),
+            forwarded: note.texts(FORWARDED).into_iter().map(str::to_owned).collect(),
+            delay_told: note.number(DELAY_TOLD).is_some(),
+            crashes: note.number(CRASHES).unwrap_or_default() as u32,
+            own: note.number(OWN).is_some(),
         }
     }
 }
@@ -243,6 +370,16 @@ pub(crate) fn state(text: Option<&str>) -> QueueState {
         Some("DEAD") => QueueState::Dead,
         Some("HOLD") => QueueState::Held,
         _ => QueueState::Waiting,
+    }
+}
+
+/// Notes how many delivery threads a message has ended.
+pub(crate) fn set_crashes(note: &mut Note, crashes: u32) {
+    match crashes {
+        0 => {
+            note.remove(CRASHES);
+        }
+        crashes => note.put(item(CRASHES, f64::from(crashes))),
     }
 }
 
@@ -265,12 +402,18 @@ pub(crate) fn set_state(note: &mut Note, state: QueueState, cause: Option<&str>)
 
 /// The note of mail.box for a message: the message's items and the envelope's.
 pub(crate) fn wrap(mut note: Note, envelope: &Envelope) -> Note {
-    strip_items(&mut note);
+    rewrap(&mut note, envelope);
+    note
+}
+
+/// Replaces the envelope's items of a note of mail.box.
+pub(crate) fn rewrap(note: &mut Note, envelope: &Envelope) {
+    strip_items(note);
+    let sequence = note.oid.sequence;
     note.items.extend(envelope.items().into_iter().map(|mut item| {
-        item.sequence = note.oid.sequence;
+        item.sequence = sequence;
         item
     }));
-    note
 }
 
 /// The note as recipients get it: without router items, at its first revision.
@@ -286,7 +429,7 @@ pub(crate) fn unwrap_message(mut note: Note) -> Note {
 fn strip_items(note: &mut Note) {
     note.items.retain(|item| {
         let first = item.name.as_bytes().first().map_or(0, u8::to_ascii_uppercase);
-        !matches!(first, b'$' | b'S' | b'R' | b'F')
+        !matches!(first, b'$' | b'S' | b'R' | b'F' | b'D')
             || !ROUTER_ITEMS.iter().any(|name| name.eq_ignore_ascii_case(&item.name))
     });
 }

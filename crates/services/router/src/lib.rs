@@ -6,59 +6,43 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod board;
+mod commit;
+mod console;
+mod courier;
+mod course;
+mod crew;
 mod desk;
 mod dispatch;
 mod envelope;
+mod figures;
 mod mailbox;
+mod options;
 mod report;
 mod route;
+mod scan;
 mod status;
+mod transfer;
+mod warning;
 mod worker;
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 use directory::Directory;
-use parking_lot::Mutex;
 use store::{Store, StoreError, Written};
 
-use board::Job;
+use crew::Crew;
 use desk::Desk;
-use mailbox::MailBox;
 
+pub use courier::{Answer, Courier, Line, Parcel, ReadBytes, Said, Trouble};
 pub use envelope::{
-    Deposit, Notify, QueueId, Recipient, Ret, ReversePath, received_count, return_path,
+    Deposit, Notify, Priority, QueueId, Recipient, Ret, ReversePath, received_count, return_path,
 };
-pub use status::{QueueState, QueuedMessage, RouterStats, StatRow};
-
-/// Most mail.box databases.
-pub const MAILBOXES_MAX: usize = 10;
-/// Most delivery threads.
-pub const DELIVERY_THREADS_MAX: usize = 25;
-
-/// How a router works.
-#[derive(Debug, Clone)]
-pub struct RouterOptions {
-    /// Number of mail.box databases, 1 to 10.
-    pub mailboxes: usize,
-    /// Delivery threads, 1 to 25.
-    pub delivery_threads: usize,
-    /// Most Received headers a message may carry.
-    pub hop_limit: u32,
-    /// The name this server gives itself in reports.
-    pub host_name: String,
-}
-
-impl Default for RouterOptions {
-    fn default() -> RouterOptions {
-        RouterOptions {
-            mailboxes: 2,
-            delivery_threads: 2,
-            hop_limit: 25,
-            host_name: "localhost".to_owned(),
-        }
-    }
-}
+pub use figures::{RouterStats, StatRow};
+pub use options::{
+    DELIVERY_THREADS_MAX, DayWindow, MAILBOXES_MAX, OverQuota, RouterOptions, TRANSFER_THREADS_MAX,
+};
+pub use status::{Filter, QueueState, QueuedMessage, TransferRow};
 
 /// What can go wrong at a deposit or in the router.
 #[derive(Debug, thiserror::Error)]
@@ -87,12 +71,30 @@ pub enum RouterError {
     /// No message in mail.box has this queue id.
     #[error("there is no message {0} in mail.box")]
     NotFound(QueueId),
+    /// A thread has the message in its hands for longer than the console waits.
+    #[error("message {0} is being worked on, try again")]
+    Busy(QueueId),
+    /// More recipients than a message can be sent on to.
+    #[error("a message can be sent on to {max} recipients")]
+    TooManyRecipients {
+        /// The limit.
+        max: usize,
+    },
+    /// A mail file filled up while the last record of a message was written.
+    #[error("the mail file is full")]
+    OverQuota,
 }
+
+/// How long a stop waits for transfers in the middle of a dialogue.
+const STOP_WAIT: Duration = Duration::from_secs(10);
+/// What `hold` gives as the cause.
+const HELD_BY_HAND: &str = "held by the administrator";
 
 /// The router of this server. Dropping it stops it.
 pub struct Router {
     desk: Arc<Desk>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    delivery: Crew,
+    transfer: Crew,
 }
 
 impl Router {
@@ -114,17 +116,31 @@ impl Router {
         options: RouterOptions,
         fault: Option<desk::Fault>,
     ) -> Result<Arc<Router>, RouterError> {
-        let threads = options.delivery_threads.clamp(1, DELIVERY_THREADS_MAX);
         let desk = Arc::new(Desk::open(store, directory, options, fault)?);
-        let router = Router { desk: desk.clone(), threads: Mutex::new(Vec::new()) };
-        for number in 0..threads {
-            let desk = desk.clone();
-            let thread = std::thread::Builder::new()
-                .name(format!("router-{number}"))
-                .spawn(move || worker::run(&desk))?;
-            router.threads.lock().push(thread);
-        }
+        let delivery = Crew::new("router", worker::run);
+        let transfer = Crew::new("transfer", transfer::run);
+        let router = Router { desk, delivery, transfer };
+        router.start_threads()?;
         Ok(Arc::new(router))
+    }
+
+    /// Starts the threads that are missing; those that are too many end by themselves.
+    fn start_threads(&self) -> Result<(), RouterError> {
+        let options = self.desk.options();
+        self.delivery.start(options.delivery_threads(), &self.desk)?;
+        self.transfer.start(options.transfer_threads(), &self.desk)?;
+        Ok(())
+    }
+
+    /// Works by other options from now on, all of them: databases and threads are added, or end
+    /// when they have nothing left to do. What waits for other hosts is tried anew; a transfer in
+    /// the middle of a dialogue comes to its end.
+    ///
+    /// # Errors
+    /// A mail.box cannot be opened, a thread cannot be started.
+    pub fn configure(&self, options: RouterOptions) -> Result<(), RouterError> {
+        self.desk.configure(options)?;
+        self.start_threads()
     }
 
     /// Puts one message into the least busy mail.box. It is promised, and a 250 may be answered,
@@ -136,7 +152,14 @@ impl Router {
         self.desk.deposit(&deposit)
     }
 
-    /// Messages that wait, are worked on or wait for a retry.
+    /// Whether mail for a domain that is not one of ours is carried on.
+    pub fn carries(&self, domain: &str) -> bool {
+        let options = self.desk.options();
+        let courier = options.courier.as_ref();
+        courier.is_some_and(|courier| courier.destination(&domain.to_lowercase()).is_some())
+    }
+
+    /// Messages that wait, are worked on or wait for a retry or another host.
     pub fn pending(&self) -> usize {
         self.desk.board.counts().waiting
     }
@@ -144,7 +167,8 @@ impl Router {
     /// Figures for statistics.
     pub fn stats(&self) -> RouterStats {
         let counts = self.desk.board.counts();
-        let boxes = self.desk.mailboxes.iter().map(MailBox::counts);
+        let mailboxes = self.desk.mailboxes();
+        let boxes = mailboxes.iter().map(|mailbox| mailbox.counts());
         let (accesses, conflicts) =
             boxes.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         let mut stats = RouterStats {
@@ -153,61 +177,103 @@ impl Router {
             held: counts.held as u64,
             accesses,
             conflicts,
-            threads: self.threads.lock().len() as u64,
-            threads_active: counts.working as u64,
-            mailboxes: self.desk.mailboxes.len() as u64,
+            threads: self.delivery.alive() as u64,
+            threads_active: counts.working.saturating_sub(counts.transferring) as u64,
+            transfer_threads: self.transfer.alive() as u64,
+            transfer_threads_active: counts.transferring as u64,
+            mailboxes: mailboxes.len() as u64,
             ..RouterStats::default()
         };
-        self.desk.counters.fill(&mut stats);
+        self.desk.counters.fill(&mut stats, self.desk.store.now());
         stats
     }
 
-    /// What lies in the mail.box databases, oldest first, at most `limit`.
+    /// What lies in the mail.box databases and answers to the filter, oldest first, at most
+    /// `limit`.
     ///
     /// # Errors
     /// A mail.box cannot be read.
-    pub fn messages(&self, limit: usize) -> Result<Vec<QueuedMessage>, RouterError> {
-        self.desk.messages(limit)
+    pub fn messages(
+        &self,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<QueuedMessage>, RouterError> {
+        self.desk.messages(filter, limit)
     }
 
-    /// Makes every waiting retry due now.
-    pub fn route_now(&self) {
-        self.desk.board.retry_now();
+    /// The destinations that mail waits for.
+    pub fn transfers(&self) -> Vec<TransferRow> {
+        self.desk.board.transfers()
+    }
+
+    /// Makes every waiting retry due now, or opens one destination; how many messages that are.
+    pub fn route_now(&self, destination: Option<&str>) -> usize {
+        self.desk.board.retry_now(destination)
+    }
+
+    /// Keeps a message back until somebody releases it. Durable when it returns.
+    ///
+    /// # Errors
+    /// There is no such message, a thread has it, or its mail.box is in trouble.
+    pub fn hold(&self, id: QueueId) -> Result<(), RouterError> {
+        self.desk.hold(id, HELD_BY_HAND)
     }
 
     /// Takes a held or dead message up again. Durable when it returns.
     ///
     /// # Errors
-    /// There is no such message, or its mail.box is in trouble.
+    /// There is no such message, a thread has it, or its mail.box is in trouble.
     pub fn release(&self, id: QueueId) -> Result<(), RouterError> {
-        let (number, _) = self.desk.place(id)?;
-        self.desk.set_state(number, &id.0, QueueState::Waiting, None)?;
-        self.desk.board.set_parked(id.0, None);
-        self.desk.board.post(Job::new(id.0, number, None));
-        Ok(())
+        self.desk.release(id, &[])
+    }
+
+    /// Takes a message up again for other recipients than those it still has; without any, for
+    /// these. Durable when it returns.
+    ///
+    /// # Errors
+    /// As [`Router::release`]; too many recipients.
+    pub fn resend(&self, id: QueueId, to: &[String]) -> Result<(), RouterError> {
+        self.desk.release(id, to)
     }
 
     /// Deletes a message from mail.box. Durable when it returns.
     ///
     /// # Errors
-    /// There is no such message, or its mail.box is in trouble.
+    /// There is no such message, a thread has it, or its mail.box is in trouble.
     pub fn remove(&self, id: QueueId) -> Result<(), RouterError> {
         self.desk.remove(id)
     }
 
-    /// Waits until nothing is ready or worked on; retries that are not due do not count.
+    /// Delivers and transfers nothing until [`Router::resume`]; deposits go on.
+    pub fn pause(&self) {
+        self.desk.board.set_paused(true);
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.desk.board.set_paused(false);
+    }
+
+    /// Whether nothing is delivered by order.
+    pub fn is_paused(&self) -> bool {
+        self.desk.board.is_paused()
+    }
+
+    /// Waits until nothing is ready or worked on; retries that are not due and destinations that
+    /// cannot be reached do not count.
     pub fn wait_idle(&self) {
         self.desk.board.wait_idle();
     }
 
-    /// Finishes the messages in work and ends the threads; what waits stays in mail.box.
+    /// Finishes the messages in work and ends the threads; what waits stays in mail.box. A
+    /// transfer in the middle of a dialogue is broken off: its message stays too.
     pub fn stop(&self) {
         self.desk.board.stop();
-        for thread in std::mem::take(&mut *self.threads.lock()) {
-            if thread.join().is_err() {
-                tracing::error!("a delivery thread ended by a panic");
-            }
+        if let Some(courier) = &self.desk.options().courier {
+            courier.stop();
         }
+        self.delivery.join(None);
+        self.transfer.join(Some(STOP_WAIT));
     }
 }
 

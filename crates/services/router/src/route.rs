@@ -4,17 +4,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use directory::Resolved;
+use directory::{GroupRef, Resolved};
 use note::Unid;
 
+use crate::courier::Said;
 use crate::envelope::Recipient;
 
 /// Groups in groups and forwards of forwards followed from one recipient.
 pub(crate) const DEPTH_MAX: usize = 16;
 /// Most recipients after expansion; what goes beyond fails.
 pub(crate) const EXPANDED_MAX: usize = 100_000;
-/// How long delivery is tried before the sender is told, in seconds: one day.
-pub(crate) const EXPIRY_S: i64 = 86_400;
 /// First and longest wait before a further attempt.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_LAST: Duration = Duration::from_secs(60);
@@ -23,6 +22,9 @@ const RETRY_LAST: Duration = Duration::from_secs(60);
 pub(crate) trait Tables {
     /// Where mail for an address or name goes; `Err` says why nobody can tell now.
     fn resolve(&self, name: &str) -> Result<Resolved, String>;
+
+    /// The destination of mail for a domain (in lower case) that is not one of ours.
+    fn destination(&self, domain: &str) -> Option<Arc<str>>;
 }
 
 /// Which attempt this is.
@@ -30,13 +32,18 @@ pub(crate) trait Tables {
 pub(crate) struct Attempt {
     /// Seconds since the deposit.
     pub age_s: i64,
+    /// After how many seconds who cannot be reached here fails.
+    pub expiry_s: i64,
     /// Received lines the message came with, and how many are too many.
     pub hops: u32,
     pub hop_limit: u32,
+    /// Bytes of the message, and how many it may have; 0: any number.
+    pub size: u64,
+    pub size_max: u64,
 }
 
 /// Why a recipient cannot be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     Unknown,
     Ambiguous,
@@ -46,12 +53,20 @@ pub(crate) enum Failure {
     Hops,
     Empty,
     TooMany,
-    Expired,
+    TooBig,
+    OverQuota,
+    /// Tried for too long; why it did not work.
+    Expired(String),
+    /// Another host said no.
+    Refused {
+        host: Arc<str>,
+        said: Said,
+    },
 }
 
 impl Failure {
     /// Enhanced status code (RFC 3463).
-    pub(crate) fn status(self) -> &'static str {
+    pub(crate) fn status(&self) -> &str {
         match self {
             Failure::Unknown => "5.1.1",
             Failure::Ambiguous => "5.1.4",
@@ -60,12 +75,15 @@ impl Failure {
             Failure::Loop | Failure::Hops => "5.4.6",
             Failure::Empty => "5.2.4",
             Failure::TooMany => "5.5.3",
-            Failure::Expired => "4.4.7",
+            Failure::TooBig => "5.3.4",
+            Failure::OverQuota => "5.2.2",
+            Failure::Expired(_) => "4.4.7",
+            Failure::Refused { said, .. } => &said.status,
         }
     }
 
     /// A sentence for people.
-    pub(crate) fn sentence(self) -> &'static str {
+    pub(crate) fn sentence(&self) -> &'static str {
         match self {
             Failure::Unknown => "There is no such mail user here.",
             Failure::Ambiguous => "Several entries of the directory answer to this name.",
@@ -75,7 +93,21 @@ impl Failure {
             Failure::Hops => "The message has passed through too many servers.",
             Failure::Empty => "The group has no members.",
             Failure::TooMany => "The group has too many members.",
-            Failure::Expired => "The message could not be delivered for too long.",
+            Failure::TooBig => "The message is larger than this server passes on.",
+            Failure::OverQuota => "The mail file of the recipient is full.",
+            Failure::Expired(_) => "The message could not be delivered for too long.",
+            Failure::Refused { .. } => "Another server refused the message.",
+        }
+    }
+}
+
+/// For a log line: what was said, or the sentence.
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Refused { host, said } => write!(f, "{host} says {said}"),
+            Failure::Expired(cause) => write!(f, "{} {cause}", self.sentence()),
+            _ => f.write_str(self.sentence()),
         }
     }
 }
@@ -85,6 +117,16 @@ impl Failure {
 pub(crate) struct Delivery {
     pub path: Arc<str>,
     /// Whom it is for, as reports name it.
+    pub recipient: Recipient,
+    /// What stays in mail.box until it is done: the recipient before forwards.
+    pub kept: Recipient,
+}
+
+/// A transfer to another host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub destination: Arc<str>,
+    /// The address the other host is told.
     pub recipient: Recipient,
     /// What stays in mail.box until it is done: the recipient before forwards.
     pub kept: Recipient,
@@ -104,6 +146,10 @@ pub(crate) struct Failed {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub deliveries: Vec<Delivery>,
+    pub transfers: Vec<Transfer>,
+    /// Groups whose sender wants to hear of a success: their members are not told of one by one
+    /// (RFC 3461 section 5.2.7.3).
+    pub expanded: Vec<Recipient>,
     pub failures: Vec<Failed>,
     /// Recipients nobody can tell about now, and why.
     pub later: Vec<(Recipient, String)>,
@@ -116,8 +162,13 @@ pub(crate) fn backoff(attempts: u32) -> Duration {
 
 /// Plans a message: groups expanded, forwards followed, each mail file once.
 pub(crate) fn route(tables: &dyn Tables, recipients: &[Recipient], attempt: Attempt) -> Plan {
-    if attempt.hops > attempt.hop_limit {
-        let failed = recipients.iter().map(|recipient| failed(recipient, recipient, Failure::Hops));
+    let refusal = match () {
+        () if attempt.hops > attempt.hop_limit => Some(Failure::Hops),
+        () if attempt.size_max > 0 && attempt.size > attempt.size_max => Some(Failure::TooBig),
+        () => None,
+    };
+    if let Some(why) = refusal {
+        let failed = recipients.iter().map(|recipient| failed(recipient, recipient, why.clone()));
         return Plan { failures: failed.collect(), ..Plan::default() };
     }
     let mut expansion = Expansion { tables, plan: Plan::default(), seen: Seen::default(), work: 0 };
@@ -125,8 +176,9 @@ pub(crate) fn route(tables: &dyn Tables, recipients: &[Recipient], attempt: Atte
         expansion.follow(recipient, recipient, &mut Vec::new());
     }
     let mut plan = expansion.plan;
-    if attempt.age_s > EXPIRY_S {
-        let expired = plan.later.drain(..).map(|(r, _)| failed(&r, &r, Failure::Expired));
+    if attempt.age_s > attempt.expiry_s {
+        let later = plan.later.drain(..);
+        let expired = later.map(|(r, cause)| failed(&r, &r, Failure::Expired(cause)));
         plan.failures.extend(expired);
     }
     plan
@@ -136,6 +188,7 @@ pub(crate) fn route(tables: &dyn Tables, recipients: &[Recipient], attempt: Atte
 struct Seen {
     groups: HashSet<Unid>,
     paths: HashSet<Arc<str>>,
+    addresses: HashSet<String>,
     failed: HashSet<String>,
 }
 
@@ -163,18 +216,9 @@ impl Expansion<'_> {
             Ok(Resolved::Group(group)) if group.members.is_empty() && chain.is_empty() => {
                 self.fail(recipient, kept, Failure::Empty);
             }
-            Ok(Resolved::Group(group)) => {
-                if self.seen.groups.insert(group.unid) {
-                    chain.push(String::new());
-                    for member in group.members.iter() {
-                        let member = renamed(recipient, member);
-                        self.follow(&member, &member, chain);
-                    }
-                    chain.pop();
-                }
-            }
+            Ok(Resolved::Group(group)) => self.expand(recipient, &group, chain),
             Ok(Resolved::Forward(address)) => self.forward(recipient, kept, &address, chain),
-            Ok(Resolved::OtherDomain) => self.fail(recipient, kept, Failure::OtherDomain),
+            Ok(Resolved::OtherDomain) => self.transfer(recipient, kept),
             Ok(Resolved::Unknown) => self.fail(recipient, kept, unknown(&recipient.address)),
             Ok(Resolved::Ambiguous) => self.fail(recipient, kept, Failure::Ambiguous),
             Err(cause) => self.plan.later.push((kept.clone(), cause)),
@@ -185,6 +229,33 @@ impl Expansion<'_> {
         if self.seen.paths.insert(path.clone()) {
             let (recipient, kept) = (recipient.clone(), kept.clone());
             self.plan.deliveries.push(Delivery { path, recipient, kept });
+        }
+    }
+
+    fn expand(&mut self, recipient: &Recipient, group: &GroupRef, chain: &mut Vec<String>) {
+        if !self.seen.groups.insert(group.unid) {
+            return;
+        }
+        if recipient.notify.success {
+            self.plan.expanded.push(recipient.clone());
+        }
+        chain.push(String::new());
+        for member in group.members.iter() {
+            let mut member = renamed(recipient, member);
+            member.notify.success = false;
+            self.follow(&member, &member, chain);
+        }
+        chain.pop();
+    }
+
+    fn transfer(&mut self, recipient: &Recipient, kept: &Recipient) {
+        let domain = recipient.address.rsplit_once('@').map(|(_, domain)| domain.to_lowercase());
+        let Some(destination) = domain.and_then(|domain| self.tables.destination(&domain)) else {
+            return self.fail(recipient, kept, Failure::OtherDomain);
+        };
+        if self.seen.addresses.insert(recipient.address.to_lowercase()) {
+            let (recipient, kept) = (recipient.clone(), kept.clone());
+            self.plan.transfers.push(Transfer { destination, recipient, kept });
         }
     }
 

@@ -1,7 +1,5 @@
 //! What the console and the statistics see of the router.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use note::TimeDate;
 
 use crate::envelope::QueueId;
@@ -40,114 +38,45 @@ pub struct QueuedMessage {
     pub cause: Option<String>,
 }
 
-/// One statistic: name as in `show stat`, value.
-pub type StatRow = (&'static str, f64);
-
-/// Figures of the router; counters run since the start.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RouterStats {
-    /// Messages ready, in work or waiting for a retry.
-    pub waiting: u64,
-    /// Dead messages.
-    pub dead: u64,
-    /// Held messages.
-    pub held: u64,
-    /// Deliveries into mail files.
-    pub delivered: u64,
-    /// Messages that left mail.box.
-    pub routed: u64,
-    /// Recipients that failed.
-    pub failures: u64,
-    /// Deposits.
-    pub deposits: u64,
-    /// Reports made.
-    pub reports: u64,
-    /// Sum of the seconds between deposit and delivery.
-    pub deliver_s: f64,
-    /// The longest of them.
-    pub deliver_s_max: f64,
-    /// Writes into mail.box databases, and those that met another one.
-    pub accesses: u64,
-    /// See `accesses`.
-    pub conflicts: u64,
-    /// Delivery threads, and how many are at work.
-    pub threads: u64,
-    /// See `threads`.
-    pub threads_active: u64,
-    /// Number of mail.box databases.
-    pub mailboxes: u64,
+/// Which messages of mail.box are wanted; the default: all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those in this state.
+    pub state: Option<QueueState>,
+    /// Only those with this text, in any case, in the sender, a recipient, the subject, the cause
+    /// or the queue id.
+    pub text: Option<String>,
 }
 
-impl RouterStats {
-    /// The rows of `show stat mail`.
-    pub fn rows(&self) -> Vec<StatRow> {
-        let mean = if self.delivered == 0 { 0.0 } else { self.deliver_s / self.delivered as f64 };
-        vec![
-            ("Mail.Waiting", self.waiting as f64),
-            ("Mail.Dead", self.dead as f64),
-            ("Mail.Hold", self.held as f64),
-            ("Mail.TotalPending", (self.waiting + self.held) as f64),
-            ("Mail.Deposited", self.deposits as f64),
-            ("Mail.Delivered", self.delivered as f64),
-            ("Mail.TotalRouted", self.routed as f64),
-            ("Mail.TotalFailures", self.failures as f64),
-            ("Mail.Reports", self.reports as f64),
-            ("Mail.AverageDeliverTime", mean),
-            ("Mail.MaximumDeliverTime", self.deliver_s_max),
-            ("Mail.DeliveryThreads.Max", self.threads as f64),
-            ("Mail.DeliveryThreads.Active", self.threads_active as f64),
-            ("Mail.Mailbox.Accesses", self.accesses as f64),
-            ("Mail.Mailbox.AccessConflicts", self.conflicts as f64),
-            ("Server.Mailboxes", self.mailboxes as f64),
-        ]
+impl Filter {
+    pub(crate) fn takes(&self, message: &QueuedMessage) -> bool {
+        if self.state.is_some_and(|state| state != message.state) {
+            return false;
+        }
+        let Some(text) = &self.text else { return true };
+        let text = text.to_lowercase();
+        let holds = |field: &str| field.to_lowercase().contains(&text);
+        holds(&message.sender)
+            || message.recipients.iter().any(|recipient| holds(recipient))
+            || holds(&message.subject)
+            || message.cause.as_deref().is_some_and(holds)
+            || holds(&message.id.to_string())
     }
 }
 
-/// Counters that threads add to.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    deposits: AtomicU64,
-    delivered: AtomicU64,
-    routed: AtomicU64,
-    failures: AtomicU64,
-    reports: AtomicU64,
-    deliver_micros: AtomicU64,
-    deliver_micros_max: AtomicU64,
-}
-
-impl Counters {
-    pub(crate) fn deposited(&self) {
-        self.deposits.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn routed(&self) {
-        self.routed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn reported(&self) {
-        self.reports.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn failed(&self, recipients: u64) {
-        self.failures.fetch_add(recipients, Ordering::Relaxed);
-    }
-
-    /// Deliveries, each this long after the deposit.
-    pub(crate) fn delivered(&self, count: u64, age_micros: i64) {
-        let age = u64::try_from(age_micros).unwrap_or(0);
-        self.delivered.fetch_add(count, Ordering::Relaxed);
-        self.deliver_micros.fetch_add(age.saturating_mul(count), Ordering::Relaxed);
-        self.deliver_micros_max.fetch_max(age, Ordering::Relaxed);
-    }
-
-    pub(crate) fn fill(&self, stats: &mut RouterStats) {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        stats.deposits = get(&self.deposits);
-        stats.delivered = get(&self.delivered);
-        stats.routed = get(&self.routed);
-        stats.failures = get(&self.failures);
-        stats.reports = get(&self.reports);
-        stats.deliver_s = get(&self.deliver_micros) as f64 / 1e6;
-        stats.deliver_s_max = get(&self.deliver_micros_max) as f64 / 1e6;
-    }
+/// A destination that mail waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransferRow {
+    /// Its name.
+    pub destination: String,
+    /// Messages that wait.
+    pub waiting: usize,
+    /// Threads at work for it.
+    pub working: usize,
+    /// Attempts in a row at which it could not be reached.
+    pub attempts_failed: u32,
+    /// Seconds until the next try; `None` when nothing keeps it from being now.
+    pub next_try_s: Option<u64>,
+    /// Why the last try failed.
+    pub last_error: Option<String>,
 }

@@ -9,7 +9,11 @@ use store::{Store, StoreOptions};
 use super::*;
 use crate::desk::Desk;
 
+mod console;
 mod crash;
+mod owners;
+mod storm;
+mod transfer;
 mod trouble;
 
 struct Place {
@@ -51,7 +55,7 @@ fn person(name: &str) -> NewPerson {
 
 fn group(directory: &Directory, name: &str, members: &[&str]) {
     let members = members.iter().map(|member| (*member).to_owned()).collect();
-    let group = NewGroup { name: name.to_owned(), internet_address: None, members };
+    let group = NewGroup { name: name.to_owned(), members, ..NewGroup::default() };
     directory.add_group(group).unwrap();
 }
 
@@ -116,7 +120,7 @@ fn unids(notes: &[Note]) -> Vec<note::Unid> {
 }
 
 fn left(place: &Place) -> Vec<QueuedMessage> {
-    place.router.messages(1_000).unwrap()
+    place.router.messages(&Filter::default(), 1_000).unwrap()
 }
 
 #[test]
@@ -145,9 +149,11 @@ fn delivered_notes_hold_nothing_of_the_envelope() {
     for name in ["bob", "secret"] {
         let note = inbox(&place.store, name).remove(0);
         let all = format!("{note:?}");
-        for word in ["secret@", "hidden", "the-envelope", "Recipients", "SMTPOriginator", "Route"] {
+        let words = ["secret@", "hidden", "the-envelope", "Recipients", "SMTPOriginator", "RouteH"];
+        for word in words.iter().chain(&["$Route", "RoutingState", "$Envelope", "$Recipient"]) {
             assert!(!all.contains(word), "{word} in {all}");
         }
+        assert_eq!(note.texts("RouteServers").len(), 1, "which server it came by");
         assert_eq!(note.text("Subject"), Some("Lamps"));
     }
 }

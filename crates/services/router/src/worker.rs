@@ -14,12 +14,12 @@ use crate::status::QueueState;
 const CRASHES_MAX: u32 = 2;
 
 /// Of the attempts of one message the first and every n-th is logged.
-const TOLD_EVERY: u32 = 60;
+pub(crate) const TOLD_EVERY: u32 = 60;
 
 /// Works until the board says that it is over.
-pub(crate) fn run(desk: &Desk) {
+pub(crate) fn run(desk: &Desk, number: usize) {
     loop {
-        match desk.board.next() {
+        match desk.board.next(number) {
             Task::End => return,
             Task::Scan => {
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| desk.scan())) {
@@ -33,18 +33,17 @@ pub(crate) fn run(desk: &Desk) {
 }
 
 fn deliver(desk: &Desk, mut job: Job) {
-    match catch_unwind(AssertUnwindSafe(|| desk.dispatch(&job))) {
+    match catch_unwind(AssertUnwindSafe(|| desk.dispatch(&mut job))) {
         Ok(Ok(After::Done)) => desk.board.done(&job.unid),
         Ok(Ok(After::Parked(state))) => {
             tracing::info!(queue_id = %job.unid, ?state, "a message stays in mail.box");
             desk.board.park(job, state);
         }
+        Ok(Ok(After::Transfer(to, wait))) => desk.board.queue(job, &to, wait),
         Ok(Ok(After::Later(cause))) => later(desk, job, cause),
+        Ok(Err(error)) if desk.renew_after(&error) => desk.board.retry(job, Duration::ZERO),
         Ok(Err(error)) => later(desk, job, causes(&error)),
-        Err(panic) => {
-            job.crashes += 1;
-            crashed(desk, job, text(&*panic));
-        }
+        Err(panic) => crashed(desk, job, text(&*panic)),
     }
 }
 
@@ -60,24 +59,19 @@ fn later(desk: &Desk, mut job: Job, cause: String) {
     desk.board.retry(job, wait);
 }
 
-/// Once more at once; after the second time the message is parked with its cause.
-fn crashed(desk: &Desk, job: Job, cause: &str) {
-    let crashes = job.crashes;
-    tracing::error!(queue_id = %job.unid, crashes, cause, "a delivery ended in a panic");
-    if job.crashes < CRASHES_MAX {
-        return desk.board.retry(job, Duration::ZERO);
+/// Once more at once; after the second time, whether or not the server was started anew in
+/// between, the message is parked with its cause.
+pub(crate) fn crashed(desk: &Desk, job: Job, cause: &str) {
+    let marked = desk.crashed(job.mailbox, &job.unid, CRASHES_MAX, cause);
+    tracing::error!(queue_id = %job.unid, ?marked, cause, "a message ended a thread in a panic");
+    match marked {
+        Ok(crashes) if crashes < CRASHES_MAX => desk.board.retry(job, Duration::ZERO),
+        // Also one that cannot be marked: it must not go round in a circle.
+        _ => desk.board.park(job, QueueState::Held),
     }
-    let cause = format!("ended a delivery thread {CRASHES_MAX} times: {cause}");
-    match desk.set_state(job.mailbox, &job.unid, QueueState::Held, Some(&cause)) {
-        Ok(()) => {}
-        Err(error) => {
-            tracing::error!(queue_id = %job.unid, %error, "a message cannot be marked held")
-        }
-    }
-    desk.board.park(job, QueueState::Held);
 }
 
-fn text(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown cause")
 }

@@ -22,13 +22,13 @@ fn a_repeated_delivery_is_a_no_op_also_after_a_move_or_a_deletion() {
     let fixture = Fixture::new();
     let prepared = fixture.prepared(b"Subject: x\r\n\r\nhi\r\n");
     let deliver = || fixture.deliver(&prepared);
-    assert_eq!(deliver(), Delivered { uid: 1, already: false });
-    assert_eq!(deliver(), Delivered { uid: 0, already: true });
+    assert_eq!(deliver(), Outcome::Delivered { uid: 1, warn: None });
+    assert_eq!(deliver(), Outcome::Already);
     let inbox = fixture.folder(INBOX);
     fixture.file.move_entries(inbox, &[1], "Trash").unwrap();
-    assert_eq!(deliver(), Delivered { uid: 0, already: true });
+    assert_eq!(deliver(), Outcome::Already);
     fixture.delete(fixture.folder("Trash"), &[1]);
-    assert_eq!(deliver(), Delivered { uid: 0, already: true });
+    assert_eq!(deliver(), Outcome::Already);
     assert_eq!(fixture.uids(INBOX), [0u32; 0]);
 }
 
@@ -39,6 +39,6 @@ fn a_lost_inbox_comes_back() {
     let inbox = fixture.folder(INBOX);
     store.write::<_, StoreError>(&[db], |w| w.delete_folder(db, inbox)).unwrap();
     let prepared = fixture.prepared(b"Subject: x\r\n\r\nhi\r\n");
-    assert_eq!(fixture.deliver(&prepared).uid, 1);
+    assert_eq!(fixture.deliver(&prepared), Outcome::Delivered { uid: 1, warn: None });
     assert_eq!(fixture.uids(INBOX), [1]);
 }

@@ -90,3 +90,23 @@ fn counts_are_right() {
     fixture.file.claim_recent(folder);
     assert_eq!(fixture.file.status(INBOX, false).unwrap().value.recent, 0);
 }
+
+#[test]
+fn subscriptions_outlive_their_folders() {
+    let fixture = Fixture::new();
+    let file = &fixture.file;
+    file.create_folder("Old/Below", None).unwrap();
+    file.subscribe("Old/Below", true).unwrap();
+    assert!(file.orphaned_subscriptions().unwrap().value.is_empty());
+    file.delete_folder("Old/Below").unwrap();
+    file.delete_folder("Old").unwrap();
+    assert_eq!(file.orphaned_subscriptions().unwrap().value, ["Old/Below"]);
+    file.subscribe("Old/Below", true).unwrap();
+    assert!(file.subscribe("Old", true).is_err());
+    let made = file.create_folder("Old/Below", None).unwrap().value;
+    assert!(made.subscribed);
+    assert!(file.orphaned_subscriptions().unwrap().value.is_empty());
+    file.delete_folder("Old/Below").unwrap();
+    file.subscribe("Old/Below", false).unwrap();
+    assert!(file.subscribe("Old/Below", false).is_err());
+}

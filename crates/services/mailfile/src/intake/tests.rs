@@ -166,6 +166,19 @@ fn notes_carry_items_and_extra_items_win() {
 }
 
 #[test]
+fn a_message_says_which_server_took_it_in_and_when() {
+    let house = House::new();
+    let extra = route_items("CN=mail1/O=Demo", TimeDate(7));
+    let facts = Facts { unid: Unid([7; 16]), date: TimeDate(5), extra };
+    let note = intake(&house.store, b"Subject: x\r\n\r\n", &facts).unwrap().note;
+    assert_eq!(note.texts("RouteServers"), ["CN=mail1/O=Demo"]);
+    assert_eq!(note.get("RouteTimes"), Some(&ItemValue::TimeList(vec![TimeDate(7)])));
+    assert_eq!(note.time("DeliveredDate"), Some(TimeDate(7)));
+    let all = ["RouteServers", "RouteTimes", "DeliveredDate"];
+    assert!(all.iter().all(|name| note.item(name).unwrap().flags == ItemFlags::SUMMARY));
+}
+
+#[test]
 fn messages_are_read_back_from_a_database() {
     let house = House::new();
     let message = with_attachment(&base64_lines(&noise(4, 50_000), 76, "\r\n"));

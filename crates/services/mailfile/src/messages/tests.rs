@@ -94,7 +94,7 @@ fn unchanged_flags_are_not_written() {
     let fixture = Fixture::new();
     fixture.fill(INBOX, 2);
     let inbox = fixture.folder(INBOX);
-    let change = FlagChange { mode: FlagMode::Add, marks: marks(EntryFlags::FLAGGED, &["k"]) };
+    let change = FlagChange::new(FlagMode::Add, marks(EntryFlags::FLAGGED, &["k"]));
     let first = fixture.file.change_flags(inbox, &[1, 2, 3], &change).unwrap();
     assert_eq!(first.value.changed, [1, 2]);
     assert_eq!(first.value.entries.len(), 2);
@@ -168,4 +168,77 @@ fn the_shared_list_agrees_with_the_database_after_random_changes() {
         let real = fixture.file.read(|rows| rows.uids(inbox)).unwrap().value;
         assert_eq!(fixture.uids(INBOX), real);
     }
+}
+
+#[test]
+fn a_copy_larger_than_a_record_is_whole_or_taken_back() {
+    let fixture = Fixture::new();
+    let (file, inbox) = (&fixture.file, fixture.folder(INBOX));
+    let max = file.store().log().payload_bytes_max() / COPY.0;
+    fixture.fill(INBOX, 3);
+    let mut uids: Vec<u32> = vec![1, 2, 3];
+    while uids.len() as u64 <= max {
+        let copied = file.copy_entries(inbox, &uids, INBOX).unwrap().value;
+        uids.extend(copied.pairs.iter().map(|(_, new)| *new));
+    }
+    assert!(file.slices(&uids, COPY).len() > 1);
+    let copied = file.copy_entries(inbox, &uids, "Sent").unwrap().value;
+    let old: Vec<u32> = copied.pairs.iter().map(|(old, _)| *old).collect();
+    assert_eq!((old, fixture.uids("Sent").len()), (uids.clone(), uids.len()));
+    file.take_back(&copied, "Sent").unwrap();
+    assert!(fixture.uids("Sent").is_empty());
+    assert_eq!(fixture.uids(INBOX), uids);
+    let moved = file.move_entries(inbox, &uids, "Trash").unwrap().value;
+    assert_eq!((moved.pairs.len(), fixture.uids("Trash").len()), (uids.len(), uids.len()));
+    assert!(fixture.uids(INBOX).is_empty());
+}
+
+#[test]
+fn a_copy_from_a_folder_that_is_gone_says_so() {
+    let fixture = Fixture::new();
+    let file = &fixture.file;
+    file.create_folder("Old", None).unwrap();
+    let old = fixture.folder("Old");
+    file.delete_folder("Old").unwrap();
+    let gone = file.copy_entries(old, &[1], INBOX).unwrap_err();
+    assert!(matches!(gone, MailError::Store(StoreError::NoFolder(id)) if id == old), "{gone}");
+    let missing = file.move_entries(fixture.folder(INBOX), &[], "Nowhere").unwrap_err();
+    assert!(matches!(missing, MailError::NoFolder { .. }), "{missing}");
+}
+
+#[test]
+fn flags_changed_since_are_left_alone() {
+    let fixture = Fixture::new();
+    let (file, inbox) = (&fixture.file, fixture.folder(INBOX));
+    fixture.fill(INBOX, 3);
+    let known = file.poll(inbox, 0, 0).unwrap().value.unwrap().folder.modseq;
+    fixture.change(inbox, &[2], FlagMode::Add, marks(EntryFlags::FLAGGED, &[]));
+    let mut change = FlagChange::new(FlagMode::Add, marks(EntryFlags::DELETED, &[]));
+    change.unchanged_since = Some(known);
+    let flagged = file.change_flags(inbox, &[1, 2, 3], &change).unwrap().value;
+    assert_eq!((flagged.changed, flagged.conflicts), (vec![1, 3], vec![2]));
+    let missed = file.missed(inbox, known, &[(2, 9)], true).unwrap().value;
+    assert_eq!(missed, crate::Missed { gone: vec![], changed: Some(vec![2, 3]) });
+    fixture.delete(inbox, &[3]);
+    let missed = file.missed(inbox, known, &[(2, 9)], true).unwrap().value;
+    assert_eq!(missed, crate::Missed { gone: vec![3], changed: Some(vec![2]) });
+}
+
+#[test]
+fn several_messages_are_appended_together_or_not_at_all() {
+    let fixture = Fixture::new();
+    let file = &fixture.file;
+    let new = |text: &'static str| NewMessage {
+        bytes: text.as_bytes(),
+        date: None,
+        marks: Marks::default(),
+    };
+    let written = file.append_all(INBOX, &[new("a"), new("b"), new("c")]).unwrap().value;
+    assert_eq!(written.1, [1, 2, 3]);
+    let quota = store::Quota { limit_bytes: 4, warn_bytes: 0 };
+    let db = file.database();
+    file.store().write::<_, StoreError>(&[db], |w| w.set_quota(db, quota)).unwrap();
+    let full = file.append_all(INBOX, &[new("d"), new("e")]).unwrap_err();
+    assert!(matches!(full, MailError::OverQuota(_)), "{full}");
+    assert_eq!(fixture.uids(INBOX), [1, 2, 3]);
 }

@@ -33,7 +33,7 @@ fn text_is_found_decoded_and_in_any_case() {
     let fixture = filled();
     let text = |text: &str| Key::Text(Needle::new(text));
     let body = |text: &str| Key::Body(Needle::new(text));
-    let march = 1_772_496_000_000_000;
+    let march = 20_515;
     let cases: Vec<(Key, &[u32])> = vec![
         (header("Subject", "GR\u{dc}SSE"), &[]),
         (header("subject", "gr\u{fc}\u{df}"), &[1]),
@@ -46,10 +46,15 @@ fn text_is_found_decoded_and_in_any_case() {
         (body("outer"), &[]),
         (text("outer"), &[2]),
         (text("zoe@x.test"), &[1]),
+        (Key::Field(Field::From, Needle::new("zoe@X.test")), &[1]),
+        (Key::Field(Field::From, Needle::new("zo\u{cb} <zoe")), &[1]),
+        (Key::Field(Field::Subject, Needle::new("")), &[1, 2]),
+        (Key::Field(Field::Cc, Needle::new("")), &[]),
         (Key::SentSince(march), &[1]),
+        (Key::SentSince(march + 1), &[]),
         (Key::SentBefore(march), &[]),
         (Key::Not(Box::new(text("x.test"))), &[3]),
-        (Key::Or(Box::new((body("needle"), header("From", "zoe")))), &[1, 2]),
+        (Key::Or(vec![body("needle"), header("From", "zoe")]), &[1, 2]),
         (Key::And(vec![Key::Flags(EntryFlags::FLAGGED), body("needle")]), &[2]),
     ];
     for (key, wanted) in cases {
@@ -64,7 +69,7 @@ fn the_entry_alone_decides_what_it_can() {
     let entry = fixture.file.entries(fixture.folder(INBOX), &[1]).unwrap().value.remove(0);
     let seen = || Key::Flags(EntryFlags::SEEN);
     let not = |key| Key::Not(Box::new(key));
-    let or = |a, b| Key::Or(Box::new((a, b)));
+    let or = |a, b| Key::Or(vec![a, b]);
     let cases = [
         (Key::All, Some(true)),
         (seen(), Some(true)),
@@ -93,4 +98,31 @@ fn bounds_keep_the_search_small() {
     assert_eq!(both.uid_bounds(), [(4, 5), (9, 9)]);
     assert_eq!(Key::Not(Box::new(uids.clone())).uid_bounds(), EVERYTHING);
     assert!(Key::And(vec![uids]).is_only_uids() && !both.is_only_uids());
+}
+
+#[test]
+fn long_content_ends_a_step_early() {
+    let fixture = Fixture::new();
+    let line = "nothing in here\r\n".repeat(40_000);
+    fixture.append(
+        INBOX,
+        format!("Subject: x\r\n\r\n{line}needle\r\n").as_bytes(),
+        &marks(EntryFlags::NONE, &[]),
+    );
+    let inbox = fixture.folder(INBOX);
+    for uids in [vec![1], vec![1, 2], vec![1, 2, 3, 4]] {
+        fixture.file.copy_entries(inbox, &uids, INBOX).unwrap();
+    }
+    let seen = Key::Flags(EntryFlags::FLAGGED);
+    fixture.change(inbox, &[8], crate::FlagMode::Add, marks(EntryFlags::FLAGGED, &[]));
+    let key = Key::Or(vec![seen, Key::Body(Needle::new("needle"))]);
+    let (all, mut found, mut steps) = (fixture.uids(INBOX), Vec::new(), 0);
+    let mut left = &all[..];
+    while !left.is_empty() {
+        let step = fixture.file.search(inbox, left, &key).unwrap().value;
+        found.extend(step.found);
+        left = &left[step.done..];
+        steps += 1;
+    }
+    assert_eq!((found, steps), (all.clone(), 2));
 }

@@ -28,6 +28,8 @@ fn an_envelope_comes_back_from_its_items() {
             ret: Ret::Hdrs,
             authenticated: Some("CN=Ada/O=Demo".to_owned()),
             hops: 3,
+            priority: Priority::High,
+            ..Envelope::default()
         },
         Envelope {
             recipients: vec![
@@ -36,6 +38,11 @@ fn an_envelope_comes_back_from_its_items() {
                 recipient("Team", Some("rfc822;team@x.test"), all),
             ],
             ret: Ret::Full,
+            priority: Priority::Low,
+            forwarded: vec!["mail/ada.nsf".to_owned(), "mail/bob.nsf".to_owned()],
+            delay_told: true,
+            crashes: 1,
+            own: true,
             ..Envelope::default()
         },
     ];
@@ -56,6 +63,11 @@ fn recipients_get_the_note_without_router_items() {
         ret: Ret::Full,
         authenticated: Some("CN=Ada/O=Demo".to_owned()),
         hops: 1,
+        priority: Priority::Low,
+        forwarded: vec!["mail/ada.nsf".to_owned()],
+        delay_told: true,
+        crashes: 1,
+        own: true,
     };
     let mut wrapped = wrap(note(), &envelope);
     wrapped.touch(TimeDate(9));
@@ -108,4 +120,22 @@ fn return_path_lines() {
     assert_eq!(return_path(&None), "Return-Path: <>\r\n");
     let quoted = Some("\"night clerk\"@example.org".to_owned());
     assert_eq!(return_path(&quoted), "Return-Path: <\"night clerk\"@example.org>\r\n");
+}
+
+#[test]
+fn the_header_tells_hops_and_priority() {
+    let cases = [
+        ("Subject: x\r\n\r\nPriority: urgent\r\n", 0, Priority::Normal),
+        ("Received: a\r\nreceived: b\r\nPRIORITY: Urgent\r\n\r\n", 2, Priority::High),
+        ("Priority: non-urgent\r\n\r\n", 0, Priority::Low),
+        ("X-Priority: 1 (Highest)\r\n\r\n", 0, Priority::High),
+        ("X-Priority: 5\nImportance: normal\n\n", 0, Priority::Low),
+        ("X-Priority: 3\r\nImportance: high\r\n\r\n", 0, Priority::High),
+        ("Importance: low\r\nX-Priority: 2\r\n\r\n", 0, Priority::High),
+        ("Priority:\r\nImportance\r\nX-Priority:\r\n", 0, Priority::Normal),
+    ];
+    for (message, hops, priority) in cases {
+        let facts = HeaderFacts::of(message.as_bytes());
+        assert_eq!(facts, HeaderFacts { hops, priority }, "{message:?}");
+    }
 }

@@ -39,6 +39,10 @@ impl Tables for Book {
     fn resolve(&self, name: &str) -> Result<Resolved, String> {
         self.0.get(&name.to_lowercase()).cloned().unwrap_or(Ok(Resolved::Unknown))
     }
+
+    fn destination(&self, domain: &str) -> Option<Arc<str>> {
+        domain.ends_with(".hop").then(|| domain.into())
+    }
 }
 
 fn to(addresses: &[&str]) -> Vec<Recipient> {
@@ -47,14 +51,18 @@ fn to(addresses: &[&str]) -> Vec<Recipient> {
     addresses.iter().map(recipient).collect()
 }
 
-const FIRST: Attempt = Attempt { age_s: 0, hops: 1, hop_limit: 25 };
+const FIRST: Attempt =
+    Attempt { age_s: 0, expiry_s: 86_400, hops: 1, hop_limit: 25, size: 1_000, size_max: 0 };
 
 fn paths(plan: &Plan) -> Vec<&str> {
     plan.deliveries.iter().map(|delivery| &*delivery.path).collect()
 }
 
 fn failed(plan: &Plan) -> Vec<(&str, Failure)> {
-    plan.failures.iter().map(|failed| (failed.recipient.address.as_str(), failed.why)).collect()
+    plan.failures
+        .iter()
+        .map(|failed| (failed.recipient.address.as_str(), failed.why.clone()))
+        .collect()
 }
 
 fn book() -> Book {
@@ -148,9 +156,9 @@ fn trouble_waits_and_expires() {
     let plan = route(&book, &to(&["sick@x.test", "ada"]), FIRST);
     assert_eq!(paths(&plan), ["mail/ada.nsf"]);
     assert_eq!(plan.later, [(to(&["sick@x.test"]).remove(0), "directory: disk".to_owned())]);
-    let old = Attempt { age_s: EXPIRY_S + 1, ..FIRST };
+    let old = Attempt { age_s: FIRST.expiry_s + 1, ..FIRST };
     let plan = route(&book, &to(&["sick@x.test", "ada"]), old);
-    assert_eq!(failed(&plan), [("sick@x.test", Failure::Expired)]);
+    assert_eq!(failed(&plan), [("sick@x.test", Failure::Expired("directory: disk".to_owned()))]);
     assert_eq!(paths(&plan), ["mail/ada.nsf"]);
 }
 
@@ -168,4 +176,39 @@ fn waits_grow_to_a_minute() {
     let seconds: Vec<u64> = (0..9).map(|attempts| backoff(attempts).as_secs()).collect();
     assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
     assert_eq!(backoff(u32::MAX).as_secs(), 60);
+}
+
+#[test]
+fn other_domains_go_to_their_destination_once() {
+    let book = book()
+        .forward("gone@x.test", "x@b.hop")
+        .says("x@a.hop", Ok(Resolved::OtherDomain))
+        .says("x@b.hop", Ok(Resolved::OtherDomain))
+        .group(7, "all", &["x@a.hop", "X@A.hop", "gone@x.test", "ada"]);
+    let plan = route(&book, &to(&["all", "x@b.hop", "me@far.test"]), FIRST);
+    let transfers: Vec<_> =
+        plan.transfers.iter().map(|t| (&*t.destination, &*t.kept.address)).collect();
+    assert_eq!(transfers, [("a.hop", "x@a.hop"), ("b.hop", "gone@x.test")]);
+    assert_eq!(plan.transfers[1].recipient.address, "x@b.hop");
+    assert_eq!(failed(&plan), [("me@far.test", Failure::OtherDomain)]);
+}
+
+#[test]
+fn a_group_takes_the_wish_for_a_report_of_success_upon_itself() {
+    let mut recipients = to(&["team", "bob@x.test"]);
+    for recipient in &mut recipients {
+        recipient.notify.success = true;
+    }
+    let plan = route(&book(), &recipients, FIRST);
+    let names: Vec<&str> = plan.expanded.iter().map(|one| one.address.as_str()).collect();
+    assert_eq!(names, ["team"]);
+    assert!(plan.deliveries.iter().all(|delivery| !delivery.recipient.notify.success));
+}
+
+#[test]
+fn what_is_too_big_goes_back() {
+    for (size, fails) in [(1_000, false), (1_001, true)] {
+        let plan = route(&book(), &to(&["ada"]), Attempt { size, size_max: 1_000, ..FIRST });
+        assert_eq!(plan.failures.iter().any(|failed| failed.why == Failure::TooBig), fails);
+    }
 }

@@ -50,6 +50,36 @@ fn a_fenced_mail_box_is_replaced_and_its_mail_left_alone() {
     place.store.database("mail2.box").unwrap();
 }
 
+/// A repair makes the file anew under another id: handles of the old one serve no more.
+#[test]
+fn a_mail_box_that_was_rebuilt_is_served_again() {
+    let place = place(&["ada"]);
+    place.router.configure(RouterOptions { mailboxes: 1, ..options() }).unwrap();
+    place.router.pause();
+    let to = ["ada@demo.test"];
+    let mut sent: Vec<_> =
+        (0..4).map(|_| place.router.deposit(letter("", &to)).unwrap().value.0).collect();
+    let message = b"Subject: Zz Spoiled\r\n\r\n";
+    place.router.deposit(Deposit { message, ..letter("", &to) }).unwrap();
+    place.store.flush().unwrap();
+    for path in ["mail.box", "mail1.box"] {
+        let file = place.dir.path().join("data").join(path);
+        let mut bytes = std::fs::read(&file).unwrap();
+        if let Some(at) = bytes.windows(10).position(|window| window == b"Zz Spoiled") {
+            bytes[at] ^= 1;
+            std::fs::write(&file, bytes).unwrap();
+            assert!(place.store.fixup(path, true).unwrap().dbiid.is_some());
+        }
+    }
+    sent.extend((0..4).map(|_| place.router.deposit(letter("", &to)).unwrap().value.0));
+    place.router.resume();
+    place.router.wait_idle();
+    let mut got = unids(&inbox(&place.store, "ada"));
+    got.sort_unstable();
+    sent.sort_unstable();
+    assert_eq!((got, left(&place)), (sent, vec![]));
+}
+
 #[test]
 fn an_unknown_recipient_is_reported_to_the_sender() {
     let place = place(&["ada", "bob"]);
@@ -213,12 +243,12 @@ fn a_mail_file_in_trouble_holds_up_nobody_else() {
     assert_eq!((waiting[0].id, waiting[0].state), (first, QueueState::Waiting));
     assert_eq!(waiting[0].recipients, ["bob@demo.test"]);
     assert!(waiting[0].cause.is_some());
-    place.router.route_now();
+    place.router.route_now(None);
     place.router.wait_idle();
     assert_eq!((left(&place).len(), place.router.pending()), (1, 1));
     place.store.delete("mail/bob.nsf").unwrap();
     mailfile::create(&place.store, "mail/bob.nsf", "Bob").unwrap();
-    place.router.route_now();
+    place.router.route_now(None);
     place.router.wait_idle();
     let got = inbox(&place.store, "bob");
     assert_eq!(unids(&got), [first.0]);
@@ -245,14 +275,20 @@ fn who_cannot_be_reached_for_a_day_is_reported() {
     let place = Place { router, directory, store, dir };
     send(&place, letter("ada@demo.test", &["bob@demo.test"]));
     let unanswered = send(&place, letter("", &["bob@demo.test"]));
-    for (wait_s, reports) in [(86_400, 0), (1, 1)] {
+    // After four hours the sender hears once that it waits, after a day that it is given up.
+    let waits = [(4 * 3_600, 0), (1, 1), (3_600, 1), (19 * 3_600 - 1, 1), (1, 2), (3_600, 2)];
+    for (wait_s, reports) in waits {
         clock.advance(wait_s * 1_000_000);
-        place.router.route_now();
+        place.router.route_now(None);
         place.router.wait_idle();
         assert_eq!(inbox(&place.store, "ada").len(), reports);
     }
-    let report = text(&place.store, &inbox(&place.store, "ada")[0]);
-    assert_eq!(lines(&report, "Status: 4.4.7").len(), 1, "{report}");
+    let reports = inbox(&place.store, "ada");
+    for (report, action) in reports.iter().zip(["Action: delayed", "Action: failed"]) {
+        let report = text(&place.store, report);
+        assert_eq!(lines(&report, "Status: 4.4.7").len(), 1, "{report}");
+        assert_eq!(lines(&report, action).len(), 1, "{report}");
+    }
     let dead = left(&place);
     assert_eq!((dead.len(), dead[0].id, dead[0].state), (1, unanswered, QueueState::Dead));
 }
