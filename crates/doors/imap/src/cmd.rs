@@ -9,7 +9,6 @@ mod copy;
 mod create;
 mod delete;
 mod enable;
-mod examine;
 mod expunge;
 mod fetch;
 mod id;
@@ -23,10 +22,12 @@ mod noop;
 mod rename;
 mod search;
 mod select;
+mod sort;
 mod starttls;
 mod status;
 mod store;
 mod subscribe;
+mod thread;
 mod unselect;
 
 use std::future::Future;
@@ -117,7 +118,7 @@ static TABLE: &[Row] = &[
     row::<subscribe::Unsubscribe>("UNSUBSCRIBE", Needs::SignedIn),
     row::<status::Status>("STATUS", Needs::SignedIn),
     row::<select::Select>("SELECT", Needs::SignedIn),
-    row::<examine::Examine>("EXAMINE", Needs::SignedIn),
+    row::<select::Examine>("EXAMINE", Needs::SignedIn),
     row::<append::Append>("APPEND", Needs::SignedIn),
     row::<idle::Idle>("IDLE", Needs::SignedIn),
     row::<check::Check>("CHECK", Needs::Selected),
@@ -128,6 +129,8 @@ static TABLE: &[Row] = &[
     both::<copy::Copy>("COPY"),
     both::<copy::Move>("MOVE"),
     both::<search::Search>("SEARCH"),
+    both::<sort::Sort>("SORT"),
+    both::<thread::Thread>("THREAD"),
     both::<expunge::Expunge>("EXPUNGE"),
 ];
 
@@ -150,8 +153,13 @@ async fn run<C: Command>(
     command.permit(session)?;
     let found = command.act(session).await?;
     let tell = command.tell();
-    let done = command.answer(found, session);
+    let mut done = command.answer(found, session);
     session.tell_news(tell).await?;
+    if done.with_modseq
+        && let Some(selected) = session.selected.as_deref()
+    {
+        done.code = format!("HIGHESTMODSEQ {}", selected.modseq());
+    }
     Ok(done)
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mailfile::MailFiles;
+use parking_lot::RwLock;
 use session::{Stopping, Wire};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -25,7 +26,7 @@ pub struct Parts {
     pub registry: session::Registry,
     /// TLS, when the server has a certificate: STARTTLS and the implicit port need it.
     pub tls: Option<TlsAcceptor>,
-    /// Limits and choices.
+    /// Limits and choices at the start, see [`Door::configure`].
     pub settings: Settings,
     /// Counters.
     pub stats: Arc<Stats>,
@@ -34,6 +35,8 @@ pub struct Parts {
 /// The IMAP door.
 pub struct Door {
     pub(crate) parts: Parts,
+    /// The settings for connections from now on.
+    settings: RwLock<Arc<Settings>>,
     pub(crate) files: Arc<MailFiles>,
 }
 
@@ -41,7 +44,23 @@ impl Door {
     /// A door over these parts.
     pub fn new(parts: Parts) -> Arc<Door> {
         let files = MailFiles::new(parts.store.clone());
-        Arc::new(Door { parts, files })
+        let settings = RwLock::new(Arc::new(parts.settings.clone()));
+        Arc::new(Door { parts, settings, files })
+    }
+
+    /// Other settings for connections that begin from now on.
+    pub fn configure(&self, settings: Settings) {
+        *self.settings.write() = Arc::new(settings);
+    }
+
+    /// The settings as they are now.
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        self.settings.read().clone()
+    }
+
+    /// The mail files with what their sessions share, for other doors on the same store.
+    pub fn files(&self) -> &Arc<MailFiles> {
+        &self.files
     }
 
     /// Its counters.
@@ -67,7 +86,7 @@ impl Door {
             tracing::warn!("a connection that wants TLS is refused: there is no certificate");
             return;
         };
-        let wait = self.parts.settings.handshake_wait;
+        let wait = self.settings().handshake_wait;
         match Wire::tls(stream, acceptor, traffic, wait).await {
             Ok(wire) => {
                 Stats::add(&stats.sessions_tls, 1);
@@ -81,9 +100,16 @@ impl Door {
     }
 
     /// Runs one connection that is a [`Wire`] already (also one within the process).
-    pub async fn serve_wire(self: Arc<Self>, wire: Wire, stopping: Stopping) {
+    pub async fn serve_wire(self: Arc<Self>, mut wire: Wire, stopping: Stopping) {
         let _counted = Counted::new(self.parts.stats.clone());
-        let seat = self.parts.registry.enter("imap", wire.peer());
+        let Ok(seat) = self.parts.registry.try_enter("imap", wire.peer()) else {
+            let wait = self.settings().write_wait;
+            // Whether the peer hears of it or not, this is the end.
+            if wire.write_all(b"* BYE [LIMIT] Too many connections\r\n", wait).await.is_ok() {
+                wire.close().await;
+            }
+            return;
+        };
         Box::pin(Session::new(self, wire, seat, stopping).run()).await;
     }
 }

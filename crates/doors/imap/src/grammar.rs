@@ -11,5 +11,5 @@ mod sets;
 pub(crate) use cursor::{Bad, Cursor, Parse};
 pub(crate) use dates::{Day, parse_date_time, print_date_time};
 pub(crate) use flags::{FlagList, SYSTEM_FLAGS};
-pub(crate) use keys::SearchKey;
+pub(crate) use keys::{Scope, SearchKey};
 pub(crate) use sets::{Selection, SequenceSet};

@@ -1,6 +1,6 @@
 //! Reading one command: its lines and literals, each within its limit (RFC 3501 §4.3, RFC 7888).
 
-use session::{Taken, WireError};
+use session::{Taken, Weight, WireError};
 
 use crate::grammar::Cursor;
 use crate::reply::{End, Fault, tagged};
@@ -10,6 +10,8 @@ use crate::session::Session;
 const FREE_BYTES: u64 = 64 * 1024;
 /// Literals of one command at most.
 const LITERALS_MAX: usize = 1_000;
+/// Longest ID command, also before sign-in: 30 pairs of 30 and 1,024 bytes (RFC 2971 §3.3).
+const ID_BYTES_MAX: usize = 40 * 1024;
 /// Lines and small literals of one command together, in longest lines.
 const LINES_MAX: usize = 4;
 
@@ -64,8 +66,13 @@ fn announced(line: &[u8]) -> Option<Announced> {
 
 /// Whether the command may carry a whole message.
 fn carries_message(line: &[u8]) -> bool {
+    is_command(line, "APPEND")
+}
+
+/// Whether a line begins with a tag and this command.
+fn is_command(line: &[u8], name: &str) -> bool {
     let mut cursor = Cursor::new(line);
-    cursor.tag().is_ok() && cursor.space().is_ok() && cursor.eat_word("APPEND")
+    cursor.tag().is_ok() && cursor.space().is_ok() && cursor.eat_word(name)
 }
 
 impl Session {
@@ -76,7 +83,7 @@ impl Session {
         }
         let max = match self.user {
             Some(_) => self.settings().line_bytes_max,
-            None => self.settings().line_bytes_max_guest,
+            None => Box::pin(self.guest_max()).await?,
         };
         let mut line = Line::default();
         let mut text = self.read_text(max).await?;
@@ -87,12 +94,29 @@ impl Session {
                 break;
             }
             let Some(literal) = announced(&part) else { return Ok(Input::Command(line)) };
-            if !self.literal(&mut line, literal, max).await? {
+            // In a box, so that a connection that waits for a line needs less memory.
+            if !Box::pin(self.literal(&mut line, literal, max)).await? {
                 return Ok(Input::Refused);
             }
             text = self.read_text(max).await?;
         }
         Err(too_long())
+    }
+
+    /// The longest line of a client that has not signed in, which depends on the command.
+    async fn guest_max(&mut self) -> Result<usize, Fault> {
+        let max = self.settings().line_bytes_max_guest;
+        // The beginning of a line seldom comes in pieces, and then the shorter limit holds.
+        if self.wire.buffered().is_empty() {
+            let wait = self.wait();
+            tokio::select! {
+                filled = self.wire.fill(wait) => { filled?; }
+                () = self.stopping.requested() => return Err(stop()),
+                () = self.seat.dropped() => return Err(dropped()),
+            }
+        }
+        let is_id = is_command(self.wire.buffered(), "ID");
+        Ok(if is_id { max.max(ID_BYTES_MAX) } else { max })
     }
 
     /// One line of a command; `None` when it was too long, which was answered.
@@ -127,12 +151,19 @@ impl Session {
             let code = if message { ("NO", "TOOBIG") } else { ("BAD", "") };
             return self.refuse(&line.bytes, literal, code);
         }
-        if literal.bytes > FREE_BYTES {
+        let is_asked = message && literal.waits && literal.bytes > FREE_BYTES;
+        if is_asked && !self.has_room(literal.bytes).await? {
+            return self.refuse(&line.bytes, literal, ("NO", "OVERQUOTA"));
+        }
+        // Of several messages in one command each counts.
+        if literal.bytes > FREE_BYTES || (message && line.bytes.len() as u64 > FREE_BYTES) {
             match self.door.parts.budget.try_take(literal.bytes) {
                 Some(taken) => {
                     line.taken.push(taken);
                     // Exactly as much as was taken, where growing would double it.
-                    line.bytes.reserve_exact(literal.bytes as usize + 2);
+                    if literal.bytes > FREE_BYTES {
+                        line.bytes.reserve_exact(literal.bytes as usize + 2);
+                    }
                 }
                 None => return self.refuse(&line.bytes, literal, ("NO", "UNAVAILABLE")),
             }
@@ -156,6 +187,14 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether so large a message fits into the mail file; asked before it is read.
+    async fn has_room(&self, bytes: u64) -> Result<bool, Fault> {
+        let file = self.file()?;
+        let usage = self.run_work(Weight::Light, move || file.usage()).await?;
+        // A mail file in trouble refuses the message itself, with the reason.
+        Ok(usage.map_or(true, |usage| usage.value.has_room(bytes)))
+    }
+
     /// Refuses a literal that was not read. One that comes without waiting cannot be skipped in
     /// bounded time, so that the connection ends.
     fn refuse(
@@ -165,7 +204,12 @@ impl Session {
         (state, code): (&str, &str),
     ) -> Result<bool, Fault> {
         let tag = Cursor::new(line).tag().unwrap_or("*");
-        tagged(tag, state, (code, "The literal is too large"), &mut self.out.bytes);
+        let text = match code {
+            "OVERQUOTA" => "The mail file is full",
+            "UNAVAILABLE" => "There is too little room now, please try later",
+            _ => "The literal is too large",
+        };
+        tagged(tag, state, (code, text), &mut self.out.bytes);
         match literal.waits {
             true => Ok(false),
             false => Err(Fault::End(End::Bye("A literal is too large to be skipped"))),

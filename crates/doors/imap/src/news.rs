@@ -9,10 +9,17 @@ impl Session {
     /// Appends what happened to the open mailbox since the client was last told, as far as `tell`
     /// allows. The replies are not written yet, unless they are many.
     pub(crate) async fn tell_news(&mut self, tell: Tell) -> Result<(), Fault> {
-        let Some(selected) = self.selected.as_deref_mut() else { return Ok(()) };
-        if !selected.may_have_news(tell) {
-            return Ok(());
+        if let Some(notice) = self.seat.take_notice() {
+            crate::reply::tagged("*", "OK", ("ALERT", &notice), &mut self.out.bytes);
         }
+        let news = self.selected.as_deref().is_some_and(|open| open.may_have_news(tell));
+        // A box only when there is news keeps the future of a connection that waits small.
+        if news { Box::pin(self.tell_changes(tell)).await } else { Ok(()) }
+    }
+
+    /// Appends what happened to the open mailbox.
+    async fn tell_changes(&mut self, tell: Tell) -> Result<(), Fault> {
+        let Some(selected) = self.selected.as_deref_mut() else { return Ok(()) };
         let since = selected.modseq();
         let known = selected.view.clone();
         let mut after = 0;

@@ -20,6 +20,8 @@ pub(crate) struct Done {
     pub code: String,
     /// Text for people.
     pub text: &'static str,
+    /// The code is the highest modseq that the client was told of, once all news are told.
+    pub with_modseq: bool,
 }
 
 /// A command that was refused.
@@ -56,17 +58,17 @@ pub(crate) enum Fault {
 impl Done {
     /// An OK without a code.
     pub(crate) fn plain(text: &'static str) -> Done {
-        Done { said: false, code: String::new(), text }
+        Done { said: false, code: String::new(), text, with_modseq: false }
     }
 
     /// An OK with a code.
     pub(crate) fn coded(code: String, text: &'static str) -> Done {
-        Done { said: false, code, text }
+        Done { said: false, code, text, with_modseq: false }
     }
 
     /// The tagged reply was sent already.
     pub(crate) fn silent() -> Done {
-        Done { said: true, code: String::new(), text: "" }
+        Done { said: true, code: String::new(), text: "", with_modseq: false }
     }
 }
 
@@ -149,6 +151,10 @@ impl From<MailError> for Fault {
                 Fault::no("HASCHILDREN", "There are mailboxes below this name")
             }
             MailError::TooManyFolders { .. } => Fault::no("LIMIT", "There are too many mailboxes"),
+            MailError::OverQuota(_) => Fault::no("OVERQUOTA", "The mail file is full"),
+            MailError::NotDeleted { .. } | MailError::BadRules { .. } => {
+                Fault::no("CANNOT", error.to_string())
+            }
             MailError::Store(error) => error.into(),
             error @ (MailError::Content(_) | MailError::Summary(_)) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a message is damaged");
@@ -170,10 +176,10 @@ impl From<DirectoryError> for Fault {
 }
 
 /// A missing target of COPY, MOVE or APPEND invites the client to create it (RFC 3501 §6.3.11).
-pub(crate) fn try_create(fault: Fault) -> Fault {
-    match fault {
-        Fault::No(No { code: "NONEXISTENT", text }) => Fault::No(No { code: "TRYCREATE", text }),
-        other => other,
+pub(crate) fn try_create(error: MailError) -> Fault {
+    match error {
+        MailError::NoFolder { .. } => Fault::no("TRYCREATE", "There is no such mailbox"),
+        other => other.into(),
     }
 }
 

@@ -7,6 +7,7 @@ use mailfile::{Flagged, MailFile, Polled, Snapshot, UidList};
 use store::{Entry, FolderId, Watch};
 use tokio::sync::Notify;
 
+use crate::grammar::{Selection, SequenceSet};
 use crate::text;
 
 /// The last change of a mail file, set from the thread that made it.
@@ -43,6 +44,15 @@ pub(crate) enum Tell {
     NoExpunge,
 }
 
+/// What a client switched on (RFC 5161, RFC 7162 §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Enabled {
+    /// Modseqs are told.
+    pub condstore: bool,
+    /// VANISHED is told in place of EXPUNGE.
+    pub qresync: bool,
+}
+
 /// The mailbox that a session has open.
 pub(crate) struct Selected {
     /// The mail file.
@@ -59,6 +69,8 @@ pub(crate) struct Selected {
     modseq: u64,
     /// The same, as a change of the whole mail file.
     change_seq: u64,
+    /// The uid that the next message gets, as far as the client was told.
+    uidnext: u32,
     owes_expunge: bool,
     /// Uids that are \Recent for this session: ranges with both ends.
     recent: Ranges,
@@ -66,6 +78,10 @@ pub(crate) struct Selected {
     own: Vec<(u64, Ranges)>,
     /// Keywords that the client was told of in FLAGS.
     keywords: Vec<String>,
+    /// What the client switched on.
+    pub enabled: Enabled,
+    /// What the last search saved (RFC 5182).
+    pub saved: Ranges,
     _watch: Watch,
 }
 
@@ -100,7 +116,7 @@ impl Selected {
         snapshot: Snapshot,
         watched: (Watch, Arc<Signal>),
     ) -> Selected {
-        let Snapshot { folder, uids, change_seq } = snapshot;
+        let Snapshot { folder, uids, change_seq, .. } = snapshot;
         Selected {
             file,
             folder: folder.id,
@@ -109,10 +125,13 @@ impl Selected {
             signal: watched.1,
             modseq: folder.modseq,
             change_seq,
+            uidnext: folder.uidnext,
             owes_expunge: false,
             recent: Ranges::default(),
             own: Vec::new(),
             keywords: Vec::new(),
+            enabled: Enabled::default(),
+            saved: Ranges::default(),
             _watch: watched.0,
         }
     }
@@ -128,6 +147,15 @@ impl Selected {
     pub(crate) fn add_recent(&mut self, first: u32, next: u32) {
         if first < next {
             self.recent.0.push((first, next - 1));
+        }
+    }
+
+    /// What a set of a command selects; `uid`: its numbers are uids.
+    pub(crate) fn select(&self, set: &SequenceSet, uid: bool) -> Selection {
+        match uid {
+            _ if set.is_saved => Selection::of_uids(&self.view, &self.saved.0),
+            true => set.by_uid(&self.view),
+            false => set.by_sequence(&self.view),
         }
     }
 
@@ -149,19 +177,36 @@ impl Selected {
     pub(crate) fn made(&mut self, flagged: &Flagged) {
         let changed = &flagged.changed;
         let own = flagged.entries.iter().find(|entry| changed.binary_search(&entry.uid).is_ok());
-        if let Some(own) = own {
-            // One write gives one modseq, the number of the change, to all that it changes.
-            if own.modseq == self.change_seq + 1 && !flagged.elsewhere {
-                self.change_seq = own.modseq;
-                self.modseq = own.modseq;
-                return;
-            }
-            self.own.push((own.modseq, Ranges::of(changed.iter().copied())));
+        let Some(own) = own else { return };
+        // One write gives one modseq, the number of the change, to all that it changes.
+        if own.modseq == self.change_seq + 1 && !flagged.elsewhere {
+            self.change_seq = own.modseq;
+            self.modseq = own.modseq;
+            return;
         }
+        self.own.push((own.modseq, Ranges::of(changed.iter().copied())));
+    }
+
+    /// Those among the entries whose flags somebody else changed before, unknown to the client:
+    /// what this session did to them does not tell the client what they are.
+    pub(crate) fn strangers(&self, flagged: &Flagged) -> Vec<u32> {
+        let is_known = |entry: &Entry| match flagged.changed.binary_search(&entry.uid) {
+            Ok(at) => self.knows(entry.uid, flagged.previous.get(at).copied().unwrap_or(0)),
+            Err(_) => self.knows(entry.uid, entry.modseq),
+        };
+        let strangers = flagged.entries.iter().filter(|entry| !is_known(entry));
+        strangers.map(|entry| entry.uid).collect()
+    }
+
+    /// Whether the client knows what an entry was at that modseq.
+    fn knows(&self, uid: u32, modseq: u64) -> bool {
+        let is_own = |(at, uids): &(u64, Ranges)| *at == modseq && uids.contains(uid);
+        modseq <= self.modseq || self.own.iter().any(is_own)
     }
 
     fn is_own(&self, entry: &Entry) -> bool {
-        self.own.iter().any(|(at, uids)| *at == entry.modseq && uids.contains(entry.uid))
+        let is_own = |(at, uids): &(u64, Ranges)| *at == entry.modseq && uids.contains(entry.uid);
+        self.own.iter().any(is_own)
     }
 
     /// Whether there may be something to tell.
@@ -174,6 +219,11 @@ impl Selected {
         self.change_seq
     }
 
+    /// The highest uid that any message had so far, whether it is still there or not.
+    pub(crate) fn highest_uid(&self) -> u32 {
+        self.uidnext.saturating_sub(1)
+    }
+
     /// From which modseq on news are wanted.
     pub(crate) fn modseq(&self) -> u64 {
         self.modseq
@@ -183,11 +233,7 @@ impl Selected {
     pub(crate) fn tell_numbers(&mut self, polled: &Polled, tell: Tell, out: &mut Vec<u8>) {
         let news = self.view.difference(&polled.uids);
         if tell == Tell::All {
-            // From the last to the first, so that each number is right when it is read.
-            for uid in news.gone.iter().rev() {
-                let number = self.view.lower_bound(*uid) + 1;
-                numbered(number, "EXPUNGE", out);
-            }
+            self.tell_gone(&news.gone, out);
             self.view = polled.uids.clone();
             self.owes_expunge = false;
         } else {
@@ -200,7 +246,18 @@ impl Selected {
             numbered(self.recent_count(), "RECENT", out);
         }
         self.modseq = polled.folder.modseq;
+        self.uidnext = polled.folder.uidnext;
         self.change_seq = polled.change_seq;
+    }
+
+    fn tell_gone(&self, gone: &[u32], out: &mut Vec<u8>) {
+        if self.enabled.qresync && !gone.is_empty() {
+            return vanished("", gone, out);
+        }
+        // From the last to the first, so that each number is right when it is read.
+        for uid in gone.iter().rev() {
+            numbered(self.view.lower_bound(*uid) + 1, "EXPUNGE", out);
+        }
     }
 
     fn take_recent(&mut self, polled: &Polled) {
@@ -222,8 +279,26 @@ impl Selected {
             }
             let Some(index) = self.view.position(entry.uid) else { continue };
             self.announce(entry, out);
-            flags_line(index + 1, entry, self.recent.contains(entry.uid), out);
+            self.flags_line(index + 1, entry, out);
         }
+    }
+
+    /// Appends `* number FETCH (UID uid FLAGS (…))`, with the modseq where that is wanted.
+    pub(crate) fn flags_line(&self, number: u32, entry: &Entry, out: &mut Vec<u8>) {
+        fetch_head(number, entry, out);
+        out.extend_from_slice(b" FLAGS ");
+        flags(entry, self.recent.contains(entry.uid), out);
+        if self.enabled.condstore {
+            modseq(entry, out);
+        }
+        out.extend_from_slice(b")\r\n");
+    }
+
+    /// The same without flags, which the client knows.
+    pub(crate) fn modseq_line(&self, number: u32, entry: &Entry, out: &mut Vec<u8>) {
+        fetch_head(number, entry, out);
+        modseq(entry, out);
+        out.extend_from_slice(b")\r\n");
     }
 
     /// Forgets own changes that were passed.
@@ -301,15 +376,27 @@ pub(crate) fn flags(entry: &Entry, recent: bool, out: &mut Vec<u8>) {
     out.push(b')');
 }
 
-/// Appends `* number FETCH (UID uid FLAGS (…))`.
-pub(crate) fn flags_line(number: u32, entry: &Entry, recent: bool, out: &mut Vec<u8>) {
+/// Appends `* number FETCH (UID uid`.
+fn fetch_head(number: u32, entry: &Entry, out: &mut Vec<u8>) {
     out.extend_from_slice(b"* ");
     text::number(number.into(), out);
     out.extend_from_slice(b" FETCH (UID ");
     text::number(entry.uid.into(), out);
-    out.extend_from_slice(b" FLAGS ");
-    flags(entry, recent, out);
-    out.extend_from_slice(b")\r\n");
+}
+
+/// Appends ` MODSEQ (modseq)`.
+fn modseq(entry: &Entry, out: &mut Vec<u8>) {
+    out.extend_from_slice(b" MODSEQ (");
+    text::number(entry.modseq, out);
+    out.push(b')');
+}
+
+/// Appends `* VANISHED uids` (RFC 7162 §3.2.10), `how` being empty or `(EARLIER) `.
+pub(crate) fn vanished(how: &str, uids: &[u32], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"* VANISHED ");
+    out.extend_from_slice(how.as_bytes());
+    text::set(uids, out);
+    out.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]

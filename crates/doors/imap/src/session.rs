@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mailfile::MailFile;
-use session::{Seat, Stopping, Weight, Wire};
+use session::{Seat, Stopping, Weight, Wire, WireError};
 use txlog::Lsn;
 
 use crate::cmd;
@@ -12,7 +12,7 @@ use crate::door::Door;
 use crate::grammar::Cursor;
 use crate::input::Input;
 use crate::reply::{Done, End, Fault, tagged};
-use crate::selected::Selected;
+use crate::selected::{Enabled, Selected};
 use crate::settings::Settings;
 use crate::stats::Stats;
 
@@ -20,6 +20,8 @@ use crate::stats::Stats;
 pub(crate) const OUT_BYTES: usize = 64 * 1024;
 /// Capacity that an empty output buffer may keep.
 const OUT_KEPT_BYTES: usize = 1024;
+/// Input that is read ahead while a command runs, to see whether the client is there.
+const AHEAD_BYTES: usize = 64 * 1024;
 /// Commands in a row that break the grammar before the connection ends.
 const BAD_MAX: u32 = 50;
 
@@ -61,6 +63,9 @@ pub(crate) struct Session {
     pub user: Option<Box<MailFile>>,
     /// The mailbox that is open.
     pub selected: Option<Box<Selected>>,
+    /// What the client switched on.
+    enabled: Enabled,
+    settings: Arc<Settings>,
     /// The command that runs, with its literals.
     pub line: Arc<Vec<u8>>,
     /// When the connection began.
@@ -72,7 +77,10 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(door: Arc<Door>, wire: Wire, seat: Seat, stopping: Stopping) -> Session {
+        let settings = door.settings();
         Session {
+            enabled: Enabled::default(),
+            settings,
             door,
             wire,
             out: Out::default(),
@@ -89,7 +97,52 @@ impl Session {
 
     /// The settings of the door.
     pub(crate) fn settings(&self) -> &Settings {
-        &self.door.parts.settings
+        &self.settings
+    }
+
+    /// What the client switched on.
+    pub(crate) fn enabled(&self) -> Enabled {
+        self.enabled
+    }
+
+    /// Switches on that modseqs are told; with `qresync` also VANISHED. The first time in a
+    /// mailbox its highest modseq is told (RFC 7162 §3.1).
+    pub(crate) fn enable(&mut self, qresync: bool) {
+        let first = self.switch_on(qresync);
+        if let Some(selected) = self.selected.as_deref().filter(|_| first) {
+            let modseq = selected.modseq();
+            self.out.line(&format!("* OK [HIGHESTMODSEQ {modseq}] Highest"));
+        }
+    }
+
+    /// The same without telling; whether modseqs were not told before.
+    pub(crate) fn switch_on(&mut self, qresync: bool) -> bool {
+        let first = !std::mem::replace(&mut self.enabled.condstore, true);
+        self.enabled.qresync |= qresync;
+        if let Some(selected) = self.selected.as_deref_mut() {
+            selected.enabled = self.enabled;
+        }
+        first
+    }
+
+    /// Whether there is still somebody who wants the answer: asked between the slices of long
+    /// work.
+    pub(crate) async fn still_wanted(&mut self) -> Result<(), Fault> {
+        tokio::select! {
+            biased;
+            () = self.stopping.requested() => return Err(crate::input::stop()),
+            () = self.seat.dropped() => return Err(crate::input::dropped()),
+            () = std::future::ready(()) => {}
+        }
+        if self.wire.buffered().len() >= AHEAD_BYTES {
+            return Ok(());
+        }
+        match self.wire.fill(Duration::ZERO).await {
+            Err(WireError::Closed | WireError::Io(_)) if !self.wire.buffered().contains(&b'\n') => {
+                Err(Fault::End(End::Silent))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The counters of the door.
@@ -122,12 +175,15 @@ impl Session {
         self.selected.as_deref_mut().ok_or(Fault::Bad("no mailbox is selected"))
     }
 
-    /// Runs work that touches a database.
+    /// Runs work that touches a database: on the pool when it is heavy, or when it may have to wait
+    /// for somebody else's long work on the same mail file.
     pub(crate) async fn run_work<T: Send + 'static>(
         &self,
         weight: Weight,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
+        let is_busy = self.user.as_ref().is_some_and(|file| file.is_busy());
+        let weight = if is_busy { Weight::Heavy } else { weight };
         Ok(session::run(&*self.door.parts.pool, weight, work).await?)
     }
 
@@ -154,7 +210,7 @@ impl Session {
 
     /// Runs the connection from the greeting to its end.
     pub(crate) async fn run(mut self) {
-        let host = &self.door.parts.settings.host_name;
+        let host = &self.settings.host_name;
         let capabilities = cmd::capabilities(&self);
         let greeting = format!("* OK [CAPABILITY {capabilities}] {host} IMAP4rev1 at your service");
         self.out.line(&greeting);
@@ -203,7 +259,7 @@ impl Session {
             Stats::add(&self.stats().commands_refused, 1);
         }
         match outcome {
-            Ok(Done { said, code, text }) => {
+            Ok(Done { said, code, text, .. }) => {
                 self.bad = 0;
                 if !said {
                     tagged(tag, "OK", (&code, text), &mut self.out.bytes);

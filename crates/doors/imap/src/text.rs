@@ -23,25 +23,65 @@ pub(crate) fn number(value: u64, out: &mut Vec<u8>) {
 /// replaced by `?`, so that the answer always parses.
 pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    for byte in text {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
-            0 | b'\r' | b'\n' | 0x80.. => out.push(b'?'),
-            other => out.push(*other),
+    let mut rest = text;
+    // Nearly every text is free of bytes that need care.
+    while let Some(at) = rest.iter().position(|byte| FORMS[usize::from(*byte)] != Form::Plain) {
+        out.extend_from_slice(&rest[..at]);
+        match FORMS[usize::from(rest[at])] {
+            Form::Escaped => out.extend_from_slice(&[b'\\', rest[at]]),
+            _ => out.push(b'?'),
         }
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// How a byte stands between quotes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Escaped,
+    /// It cannot stand there.
+    Never,
+}
+
+static FORMS: [Form; 256] = forms();
+
+const fn forms() -> [Form; 256] {
+    let mut forms = [Form::Plain; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if byte == 0 || byte == 13 || byte == 10 || byte >= 0x80 {
+            forms[byte] = Form::Never;
+        }
+        byte += 1;
+    }
+    forms[b'"' as usize] = Form::Escaped;
+    forms[b'\\' as usize] = Form::Escaped;
+    forms
 }
 
 /// Appends `string`: quoted when that can carry the bytes, else a literal. NUL becomes `?`, since
 /// neither form may carry it.
 pub(crate) fn string(text: &[u8], out: &mut Vec<u8>) {
-    let plain = |byte: &u8| !matches!(byte, 0 | b'\r' | b'\n' | 0x80..);
-    if text.len() <= QUOTED_BYTES_MAX && text.iter().all(plain) {
+    let can_stand = |byte: &u8| FORMS[usize::from(*byte)] != Form::Never;
+    if text.len() <= QUOTED_BYTES_MAX && text.iter().all(can_stand) {
         return quoted(text, out);
     }
     literal_head(text.len() as u64, out);
     out.extend(text.iter().map(|byte| if *byte == 0 { b'?' } else { *byte }));
+}
+
+/// Puts another byte in place of each NUL, since no literal may hold one (RFC 3501 §9 `CHAR8`).
+/// Lengths and offsets stay right.
+pub(crate) fn without_nul(content: &mut [u8]) {
+    const IN_PLACE_OF_NUL: u8 = 0x80;
+    let mut at = 0;
+    while let Some(next) = memchr::memchr(0, &content[at..]) {
+        content[at + next] = IN_PLACE_OF_NUL;
+        at += next + 1;
+    }
 }
 
 /// Appends `nstring`.

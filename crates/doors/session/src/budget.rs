@@ -9,19 +9,20 @@ pub struct Budget(Arc<Account>);
 
 #[derive(Debug)]
 struct Account {
-    limit: u64,
+    limit: AtomicU64,
     used: AtomicU64,
 }
 
 impl Budget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Budget {
-        Budget(Arc::new(Account { limit, used: AtomicU64::new(0) }))
+        Budget(Arc::new(Account { limit: AtomicU64::new(limit), used: AtomicU64::new(0) }))
     }
 
     /// Takes `bytes` out of the budget until the answer is dropped; `None` when they do not fit.
     pub fn try_take(&self, bytes: u64) -> Option<Taken> {
-        let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.0.limit);
+        let limit = self.limit();
+        let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= limit);
         let taken = self.0.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits);
         taken.ok().map(|_| Taken { budget: self.clone(), bytes })
     }
@@ -33,7 +34,12 @@ impl Budget {
 
     /// The bound in bytes.
     pub fn limit(&self) -> u64 {
-        self.0.limit
+        self.0.limit.load(Ordering::Acquire)
+    }
+
+    /// Another bound from now on; what is taken beyond it stays taken until it comes back.
+    pub fn set_limit(&self, limit: u64) {
+        self.0.limit.store(limit, Ordering::Release);
     }
 }
 
@@ -80,5 +86,10 @@ mod tests {
         drop(first);
         assert_eq!(budget.used(), 0);
         assert!(budget.try_take(u64::MAX).is_none());
+        let kept = budget.try_take(80).unwrap();
+        budget.set_limit(50);
+        assert!(budget.try_take(1).is_none());
+        drop(kept);
+        assert!(budget.try_take(50).is_some());
     }
 }

@@ -4,13 +4,17 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod budget;
+mod limits;
 mod pool;
 mod registry;
 mod stopping;
+mod turns;
 mod wire;
 
 pub use budget::{Budget, Taken};
+pub use limits::{Limits, TooMany};
 pub use pool::{Broken, Job, Pool, Weight, run};
 pub use registry::{Registry, Seat, SeatInfo};
 pub use stopping::{Stopper, Stopping, stopping};
+pub use turns::Turn;
 pub use wire::{Traffic, Wire, WireError};

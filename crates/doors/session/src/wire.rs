@@ -93,6 +93,11 @@ impl Wire {
         Wire::over(Stream::Memory(stream), None, Arc::default())
     }
 
+    /// The same, as if it came from an address.
+    pub fn memory_from(stream: DuplexStream, peer: SocketAddr) -> Wire {
+        Wire::over(Stream::Memory(stream), Some(peer), Arc::default())
+    }
+
     fn over(stream: Stream, peer: Option<SocketAddr>, traffic: Arc<Traffic>) -> Wire {
         Wire { stream, peer, buffer: Vec::new(), start: 0, traffic }
     }

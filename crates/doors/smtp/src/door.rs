@@ -1,8 +1,10 @@
 //! The door as the server holds it: one value for all connections.
 
+use crate::reply::Reply;
 use crate::session::Session;
 use crate::{Settings, Stats, reply};
 use ::session::{Budget, Pool, Registry, Stopping, Wire, WireError};
+use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -48,12 +50,23 @@ pub enum Listener {
 /// The SMTP door.
 pub struct Door {
     pub(crate) parts: Parts,
+    settings: RwLock<Arc<Settings>>,
 }
 
 impl Door {
     /// A door over these parts.
     pub fn new(parts: Parts) -> Arc<Door> {
-        Arc::new(Door { parts })
+        let settings = RwLock::new(Arc::new(parts.settings.clone()));
+        Arc::new(Door { parts, settings })
+    }
+
+    /// Other settings for sessions that begin from now on.
+    pub fn configure(&self, settings: Settings) {
+        *self.settings.write() = Arc::new(settings);
+    }
+
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        self.settings.read().clone()
     }
 
     /// Its counters.
@@ -84,23 +97,27 @@ impl Door {
     }
 
     /// Runs one connection that is a [`Wire`] already (also one within the process).
-    pub async fn serve_wire(
-        self: Arc<Self>,
-        mut wire: Wire,
-        listener: Listener,
-        stopping: Stopping,
-    ) {
+    pub async fn serve_wire(self: Arc<Self>, wire: Wire, listener: Listener, stopping: Stopping) {
         let stats = self.parts.stats.clone();
         let counted = Counted::new(stats.clone());
-        if counted.active > self.parts.settings.connections_max {
-            Stats::add(&stats.sessions_refused, 1);
-            let mut line = Vec::new();
-            reply::TOO_BUSY.print(&mut line);
-            // Whether it is heard does not matter: the connection ends.
-            let _ = wire.write_all(&line, HANDSHAKE_WAIT).await;
-        } else {
-            Session::new(self, wire, listener).run(stopping).await;
+        if counted.active > self.settings().connections_max {
+            return self.turn_away(wire, &reply::TOO_BUSY).await;
         }
+        match self.parts.registry.try_enter("smtp", wire.peer()) {
+            Ok(seat) => Session::new(self, wire, seat, listener).run(stopping).await,
+            Err(_) => {
+                tracing::debug!(peer = wire.shown_peer(), "too many connections of an address");
+                self.turn_away(wire, &reply::TOO_MANY_CONNECTIONS).await;
+            }
+        }
+    }
+
+    async fn turn_away(&self, mut wire: Wire, reply: &Reply) {
+        Stats::add(&self.parts.stats.sessions_refused, 1);
+        let mut line = Vec::new();
+        reply.print(&mut line);
+        // Whether it is heard does not matter: the connection ends.
+        let _ = wire.write_all(&line, HANDSHAKE_WAIT).await;
     }
 
     pub(crate) fn note_bad_handshake(&self, error: &WireError) {

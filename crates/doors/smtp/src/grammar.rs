@@ -10,8 +10,8 @@ mod tests;
 pub enum PathError {
     /// It does not follow the grammar.
     Syntax,
-    /// It holds bytes outside ASCII, which only SMTPUTF8 allows.
-    NotAscii,
+    /// It holds bytes that are not UTF-8.
+    NotText,
 }
 
 /// A mailbox as it was written, and as it is looked up.
@@ -21,6 +21,13 @@ pub struct Address {
     pub text: String,
     /// What the directory is asked for; the domain is empty in `<postmaster>`.
     pub mailbox: Mailbox,
+}
+
+impl Address {
+    /// Whether SMTPUTF8 has to be said for it (RFC 6531 §3.3).
+    pub fn is_utf8(&self) -> bool {
+        !self.text.is_ascii()
+    }
 }
 
 /// One `KEY=VALUE` or `KEY` behind a path; the key is in upper case.
@@ -48,7 +55,7 @@ pub fn parse_path<'a>(
     arguments: &'a [u8],
     keyword: &str,
 ) -> Result<(Option<Address>, Vec<Parameter<'a>>), PathError> {
-    let text = std::str::from_utf8(arguments).map_err(|_| PathError::NotAscii)?;
+    let text = std::str::from_utf8(arguments).map_err(|_| PathError::NotText)?;
     let head = text.get(..keyword.len()).ok_or(PathError::Syntax)?;
     if !head.eq_ignore_ascii_case(keyword) {
         return Err(PathError::Syntax);
@@ -90,9 +97,6 @@ fn skip_route(path: &str) -> Result<&str, PathError> {
 }
 
 fn parse_address(text: &str) -> Result<Address, PathError> {
-    if !text.is_ascii() {
-        return Err(PathError::NotAscii);
-    }
     let mut mailbox = Mailbox::parse(text).map_err(|_| PathError::Syntax)?;
     if mailbox.domain.ends_with('.') {
         mailbox.domain.pop();
@@ -126,6 +130,12 @@ fn parse_parameter(word: &str) -> Result<Parameter<'_>, PathError> {
     }
 }
 
+/// Whether a parameter stands there twice.
+pub fn is_repeated(parameters: &[Parameter<'_>]) -> bool {
+    let before = |at: usize| parameters[..at].iter().any(|one| one.key == parameters[at].key);
+    (1..parameters.len()).any(before)
+}
+
 /// Decodes xtext (RFC 3461 §4): `+` and two upper-case hex digits stand for an octet.
 /// `None` when it is not xtext or the octets are not printable ASCII.
 pub fn decode_xtext(text: &str) -> Option<String> {
@@ -147,4 +157,18 @@ pub fn decode_xtext(text: &str) -> Option<String> {
         plain.push(char::from(octet));
     }
     Some(plain)
+}
+
+/// Encodes as xtext (RFC 3461 §4). What is not ASCII cannot be and becomes `?`.
+pub fn encode_xtext(text: &str) -> String {
+    let mut coded = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '+' | '=' => coded.push_str(if character == '+' { "+2B" } else { "+3D" }),
+            '!'..='~' => coded.push(character),
+            '\0'..='\x7f' => coded.push_str(&format!("+{:02X}", u32::from(character))),
+            _ => coded.push('?'),
+        }
+    }
+    coded
 }

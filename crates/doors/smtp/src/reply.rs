@@ -52,7 +52,7 @@ pub const BYE: Reply = Reply::fixed(221, "2.0.0", "Goodbye");
 pub const HELP: Reply = Reply::fixed(
     214,
     "2.0.0",
-    "EHLO HELO MAIL RCPT DATA RSET NOOP QUIT VRFY AUTH STARTTLS; see RFC 5321",
+    "EHLO HELO MAIL RCPT DATA BDAT RSET NOOP QUIT VRFY AUTH STARTTLS; see RFC 5321",
 );
 pub const CANNOT_VERIFY: Reply =
     Reply::fixed(252, "2.5.0", "Send some mail and I will try to deliver it");
@@ -62,6 +62,14 @@ pub const SEND_DATA: Reply = Reply::fixed(354, "", "End the message with <CR><LF
 
 pub const STOPPING: Reply = Reply::fixed(421, "4.3.2", "The server is stopping, try again later");
 pub const TOO_BUSY: Reply = Reply::fixed(421, "4.7.0", "Too many connections, try again later");
+pub const TOO_MANY_CONNECTIONS: Reply =
+    Reply::fixed(421, "4.7.0", "Too many connections from your address, try again later");
+pub const USER_TOO_BUSY: Reply =
+    Reply::fixed(454, "4.7.0", "Too many connections of this user, close one or try later");
+pub const TOO_FAST: Reply =
+    Reply::fixed(450, "4.7.1", "Too many messages in a minute, wait and try again");
+pub const RECIPIENTS_TOO_FAST: Reply =
+    Reply::fixed(450, "4.7.1", "Too many recipients in a minute, wait and try again");
 pub const TOO_QUIET: Reply = Reply::fixed(421, "4.4.2", "Nothing was received for too long");
 pub const TOO_MANY_FAULTS: Reply = Reply::fixed(421, "4.7.0", "Too many errors");
 pub const TOO_MANY_MESSAGES: Reply =
@@ -95,6 +103,10 @@ pub const NEED_MAIL: Reply = Reply::fixed(503, "5.5.1", "Send MAIL first");
 pub const NESTED_MAIL: Reply = Reply::fixed(503, "5.5.1", "A sender was given already");
 pub const ALREADY_TLS: Reply = Reply::fixed(503, "5.5.1", "TLS is active already");
 pub const ALREADY_SIGNED_IN: Reply = Reply::fixed(503, "5.5.1", "Already authenticated");
+pub const NOT_AFTER_BDAT: Reply =
+    Reply::fixed(503, "5.5.1", "Not possible after BDAT, go on with BDAT or send RSET");
+pub const CHUNK_LOST: Reply = Reply::fixed(503, "5.5.1", "An earlier chunk was refused, send RSET");
+pub const BAD_CHUNK: Reply = Reply::fixed(501, "5.5.4", "Syntax: BDAT size [LAST]; closing");
 pub const NOT_IN_TRANSACTION: Reply =
     Reply::fixed(503, "5.5.1", "Not possible within a mail transaction");
 pub const UNKNOWN_MECHANISM: Reply =
@@ -117,7 +129,10 @@ pub const BARE_LINE_END: Reply = Reply::fixed(
 );
 pub const TOO_BIG: Reply = Reply::fixed(552, "5.3.4", "The message is larger than allowed");
 pub const NOT_ASCII: Reply =
-    Reply::fixed(553, "5.6.7", "Addresses outside ASCII are not supported here");
+    Reply::fixed(553, "5.6.7", "Addresses outside ASCII need the parameter SMTPUTF8 of MAIL");
+pub const NOT_OWN: Reply =
+    Reply::fixed(553, "5.7.1", "This sender address does not belong to the user signed in");
+pub const TWICE: Reply = Reply::fixed(501, "5.5.4", "A parameter stands there twice");
 pub const NO_RECIPIENTS: Reply = Reply::fixed(554, "5.5.1", "No valid recipients");
 pub const LOOP: Reply = Reply::fixed(554, "5.4.6", "The message has passed too many servers");
 pub const UNKNOWN_PARAMETER: Reply =

@@ -1,5 +1,6 @@
 //! One SMTP connection: its state and its loop.
 
+use crate::body::Body;
 use crate::door::{Door, HANDSHAKE_WAIT, Listener};
 use crate::grammar::split_verb;
 use crate::reply::{self, Reply};
@@ -29,6 +30,22 @@ pub struct Envelope {
     pub envelope_id: Option<String>,
     /// RET (RFC 3461 §4.3).
     pub ret: Ret,
+    /// SMTPUTF8 was said (RFC 6531 §3.4).
+    pub utf8: bool,
+    /// What BDAT brought so far.
+    pub chunks: Chunks,
+}
+
+/// A message that comes in chunks (RFC 3030).
+#[derive(Debug, Default)]
+pub enum Chunks {
+    /// No chunk came.
+    #[default]
+    None,
+    /// Chunks came, the last did not.
+    Open(Body),
+    /// One was refused; so are the others.
+    Failed,
 }
 
 /// What a command leads to.
@@ -53,6 +70,7 @@ impl From<Reply> for Step {
 /// State of one connection.
 pub struct Session {
     pub door: Arc<Door>,
+    settings: Arc<Settings>,
     pub wire: Wire,
     pub seat: Seat,
     pub listener: Listener,
@@ -72,10 +90,11 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(door: Arc<Door>, wire: Wire, listener: Listener) -> Session {
-        let seat = door.parts.registry.enter("smtp", wire.peer());
+    pub fn new(door: Arc<Door>, wire: Wire, seat: Seat, listener: Listener) -> Session {
+        let settings = door.settings();
         Session {
             door,
+            settings,
             wire,
             seat,
             listener,
@@ -91,7 +110,7 @@ impl Session {
     }
 
     pub fn settings(&self) -> &Settings {
-        &self.door.parts.settings
+        &self.settings
     }
 
     pub fn now(&self) -> TimeDate {
@@ -179,8 +198,9 @@ impl Session {
         match verb.as_str() {
             "EHLO" => cmd::ehlo::run(self, arguments, true),
             "HELO" => cmd::ehlo::run(self, arguments, false),
-            "MAIL" => cmd::mail::run(self, arguments),
+            "MAIL" => cmd::mail::run(self, arguments).await,
             "RCPT" => cmd::rcpt::run(self, arguments).await,
+            "BDAT" => cmd::bdat::run(self, arguments).await,
             "DATA" => cmd::data::run(self, arguments).await,
             "AUTH" => cmd::auth::run(self, arguments).await,
             "STARTTLS" => cmd::starttls::run(self, arguments).await,
@@ -189,9 +209,7 @@ impl Session {
             "HELP" => reply::HELP.into(),
             "VRFY" => reply::CANNOT_VERIFY.into(),
             "QUIT" => Step::Close(reply::BYE),
-            "EXPN" | "TURN" | "ETRN" | "BDAT" | "SEND" | "SOML" | "SAML" => {
-                reply::NOT_IMPLEMENTED.into()
-            }
+            "EXPN" | "TURN" | "ETRN" | "SEND" | "SOML" | "SAML" => reply::NOT_IMPLEMENTED.into(),
             _ => reply::UNKNOWN_COMMAND.into(),
         }
     }

@@ -35,6 +35,10 @@ pub struct Settings {
     pub message_wait: Duration,
     /// Connections open at once.
     pub connections_max: u64,
+    /// Who signed in may only send from addresses of their own; administrators from any.
+    pub own_addresses: bool,
+    /// Addresses of groups count as own ones of their members.
+    pub group_addresses: bool,
 }
 
 impl Default for Settings {
@@ -55,6 +59,8 @@ impl Default for Settings {
             data_wait: Duration::from_secs(180),
             message_wait: Duration::from_secs(30 * 60),
             connections_max: 5_000,
+            own_addresses: true,
+            group_addresses: false,
         }
     }
 }

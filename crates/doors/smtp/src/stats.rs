@@ -31,6 +31,8 @@ pub struct Stats {
     pub recipients: AtomicU64,
     /// Recipients refused.
     pub recipients_refused: AtomicU64,
+    /// Commands refused for a limit of an address or a user.
+    pub limited: AtomicU64,
     /// Successful sign-ins.
     pub logins: AtomicU64,
     /// Failed sign-ins.
@@ -55,6 +57,7 @@ impl Stats {
             ("SMTP.MessagesRefused", at(&self.messages_refused)),
             ("SMTP.Recipients", at(&self.recipients)),
             ("SMTP.Recipients.Refused", at(&self.recipients_refused)),
+            ("SMTP.Limited", at(&self.limited)),
             ("SMTP.Logins", at(&self.logins)),
             ("SMTP.Logins.Failed", at(&self.logins_failed)),
         ]

@@ -13,13 +13,7 @@ pub fn trace_header(session: &Session, sequence: u32) -> String {
         Some(peer) => format!("[{}]", peer.ip().to_canonical()),
         None => String::from("[local]"),
     };
-    let protocol = match (session.extended, session.wire.is_tls(), session.person.is_some()) {
-        (false, _, _) => "SMTP",
-        (true, false, false) => "ESMTP",
-        (true, true, false) => "ESMTPS",
-        (true, false, true) => "ESMTPA",
-        (true, true, true) => "ESMTPSA",
-    };
+    let protocol = protocol(session);
     let seconds = session.now().0.div_euclid(1_000_000);
     let id = format!("{:08X}.{}.{sequence}", seconds, session.seat.id());
     let host = &session.settings().host_name;
@@ -30,6 +24,22 @@ pub fn trace_header(session: &Session, sequence: u32) -> String {
     }
     let _ = write!(text, "; {}\r\n", message::print_date(seconds));
     text
+}
+
+/// How the message came (RFC 3848; RFC 6531 §4.3).
+fn protocol(session: &Session) -> &'static str {
+    let (tls, signed_in) = (session.wire.is_tls(), session.person.is_some());
+    match (session.extended, session.envelope.utf8, tls, signed_in) {
+        (false, _, _, _) => "SMTP",
+        (true, false, false, false) => "ESMTP",
+        (true, false, true, false) => "ESMTPS",
+        (true, false, false, true) => "ESMTPA",
+        (true, false, true, true) => "ESMTPSA",
+        (true, true, false, false) => "UTF8SMTP",
+        (true, true, true, false) => "UTF8SMTPS",
+        (true, true, false, true) => "UTF8SMTPA",
+        (true, true, true, true) => "UTF8SMTPSA",
+    }
 }
 
 /// The date and id that a submitted message lacks (RFC 6409 §8.2, §8.3).

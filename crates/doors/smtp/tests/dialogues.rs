@@ -97,6 +97,162 @@ async fn submission() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn chunking() {
+    let limit = |settings: &mut Settings| settings.message_bytes_max = 800;
+    let house = run("chunking", Listener::Relay, limit).await;
+    let messages = text(&house.messages_of("bob"));
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    let whole = "Subject: piece\r\n\r\none\n.\ntwo\r\n.\r\n..\r\n.";
+    assert!(messages[0].ends_with(whole), "{messages:?}");
+    assert!(messages[1].ends_with("\r\nSubject: whole\r\n"), "{messages:?}");
+    assert!(!messages[1].contains("lost"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn utf8() {
+    let house = run("utf8", Listener::Relay, |_| {}).await;
+    let messages = text(&house.messages_of("bob"));
+    assert!(messages[0].starts_with("Return-Path: <žofie@příklad.test>\r\n"), "{messages:?}");
+    assert!(messages[0].contains("with UTF8SMTP id"), "{messages:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn malformed() {
+    run("malformed", Listener::Relay, |_| {}).await;
+}
+
+/// Who signed in sends from own addresses only.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sender_is_ones_own() {
+    let alice = "AUTH PLAIN AGFsaWNlAHB3LWFsaWNlLTE=";
+    let cases = [
+        (true, "alice@example.test", "250"),
+        (true, "ALICE@Example.Test", "250"),
+        (true, "a.example@example.test", "250"),
+        (true, "alice+shop@example.test", "250"),
+        (true, "", "250"),
+        (true, "bob@example.test", "553 5.7.1"),
+        (true, "nobody@example.test", "553 5.7.1"),
+        (true, "alice@far.test", "553 5.7.1"),
+        (true, "crew@example.test", "553 5.7.1"),
+        (false, "bob@example.test", "250"),
+    ];
+    for (own, sender, wanted) in cases {
+        let house = House::new(|settings| settings.own_addresses = own);
+        let mut client = house.connect(Listener::Submission);
+        client.reply().await;
+        client.ask("EHLO a.test").await;
+        assert!(client.ask(alice).await.starts_with("235"));
+        let reply = client.ask(&format!("MAIL FROM:<{sender}>")).await;
+        assert!(reply.starts_with(wanted), "{own} {sender}: {reply}");
+    }
+    let house = House::new(|settings| settings.group_addresses = true);
+    let mut client = house.connect(Listener::Submission);
+    client.reply().await;
+    client.ask("EHLO a.test").await;
+    client.ask(alice).await;
+    assert!(client.ask("MAIL FROM:<crew@example.test>").await.starts_with("250"));
+}
+
+/// What one address may do in a minute, and how many connections it may have.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_has_limits() {
+    let house = House::new(|_| {});
+    house.registry.set_limits(session::Limits {
+        connections_per_address: 2,
+        messages_per_minute: 2,
+        recipients_per_minute: 3,
+        ..session::Limits::default()
+    });
+    let (mut one, mut two) = (house.connect_from("192.0.2.1"), house.connect_from("192.0.2.1"));
+    for client in [&mut one, &mut two] {
+        assert!(client.reply().await.starts_with("220"));
+        client.ask("EHLO a.test").await;
+    }
+    let mut three = house.connect_from("192.0.2.1");
+    assert!(three.reply().await.starts_with("421 4.7.0"));
+    assert_eq!(three.reply().await, "");
+    let mut other = house.connect_from("192.0.2.2");
+    assert!(other.reply().await.starts_with("220"));
+    assert!(one.ask("MAIL FROM:<x@far.test>").await.starts_with("250"));
+    for wanted in ["250", "250", "250", "450 4.7.1"] {
+        assert!(one.ask("RCPT TO:<bob@example.test>").await.starts_with(wanted), "{wanted}");
+    }
+    for wanted in ["250", "450 4.7.1"] {
+        assert!(two.ask("MAIL FROM:<x@far.test>").await.starts_with(wanted), "{wanted}");
+        two.ask("RSET").await;
+    }
+    other.ask("EHLO a.test").await;
+    assert!(other.ask("MAIL FROM:<x@far.test>").await.starts_with("250"));
+}
+
+/// A chunk that would take for ever ends the connection, and so does one without a length.
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_that_cannot_be_end_the_connection() {
+    let cases = [("BDAT 18446744073709551615", "552 5.3.4"), ("BDAT -1 LAST", "501 5.5.4")];
+    for (command, wanted) in cases {
+        let house = House::new(|_| {});
+        let mut client = house.connect(Listener::Relay);
+        client.reply().await;
+        for before in ["EHLO a.test", "MAIL FROM:<>", "RCPT TO:<bob@example.test>"] {
+            client.ask(before).await;
+        }
+        assert!(client.ask(command).await.starts_with(wanted), "{command}");
+        assert_eq!(client.reply().await, "", "{command}");
+    }
+}
+
+/// Who is locked out hears what a wrong password hears; who has too many connections a refusal for
+/// now.
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_in_has_limits() {
+    let right = "AUTH PLAIN AGFsaWNlAHB3LWFsaWNlLTE=";
+    let house = House::new(|settings| {
+        (settings.plain_login, settings.login_failures_max) = (true, 100);
+    });
+    let limits = session::Limits { connections_per_user: 1, ..session::Limits::default() };
+    house.registry.set_limits(limits);
+    let mut one = house.connect_from("192.0.2.1");
+    let mut two = house.connect_from("192.0.2.2");
+    for client in [&mut one, &mut two] {
+        client.reply().await;
+        client.ask("EHLO a.test").await;
+    }
+    assert!(one.ask(right).await.starts_with("235"));
+    assert!(two.ask(right).await.starts_with("454 4.7.0"));
+    one.ask("QUIT").await;
+    while !house.registry.list().iter().all(|seat| seat.user.is_none()) {
+        tokio::task::yield_now().await;
+    }
+    assert!(two.ask(right).await.starts_with("235"));
+    two.ask("QUIT").await;
+    let options = directory::Options { lockout_failures: 2, ..house.directory.options() };
+    house.directory.set_options(options);
+    let mut guess = house.connect_from("192.0.2.3");
+    guess.reply().await;
+    guess.ask("EHLO a.test").await;
+    for _ in 0..3 {
+        assert!(guess.ask("AUTH PLAIN AGFsaWNlAHdyb25n").await.starts_with("535 5.7.8"));
+    }
+    assert!(guess.ask(right).await.starts_with("535 5.7.8"), "locked out");
+}
+
+/// Settings are taken by the sessions that begin afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_change_while_it_works() {
+    let house = House::new(|settings| settings.message_bytes_max = 1_000);
+    let mut before = house.connect(Listener::Relay);
+    before.reply().await;
+    let host_name = String::from("other.example.test");
+    let chosen = Settings { message_bytes_max: 2_000, host_name, ..Settings::default() };
+    house.door.configure(chosen);
+    assert!(before.ask("EHLO a.test").await.contains("SIZE 1000\r\n"));
+    let mut after = house.connect(Listener::Relay);
+    assert!(after.reply().await.starts_with("220 other.example.test"));
+    assert!(after.ask("EHLO a.test").await.contains("SIZE 2000\r\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn faults() {
     run("faults", Listener::Relay, |settings| settings.faults_max = 5).await;
 }

@@ -7,7 +7,9 @@ use crate::session::Session;
 
 /// What is possible in every state.
 const ALWAYS: &str = "IMAP4rev1 LITERAL+ SASL-IR ID ENABLE NAMESPACE UIDPLUS UNSELECT CHILDREN \
-                      IDLE MOVE SPECIAL-USE CREATE-SPECIAL-USE ESEARCH STATUS=SIZE";
+                      IDLE MOVE MULTIAPPEND SPECIAL-USE CREATE-SPECIAL-USE LIST-EXTENDED \
+                      LIST-STATUS STATUS=SIZE CONDSTORE QRESYNC ESEARCH SEARCHRES WITHIN SORT \
+                      SORT=DISPLAY ESORT THREAD=ORDEREDSUBJECT THREAD=REFERENCES";
 
 /// The capabilities of a session as it is now.
 pub(crate) fn capabilities(session: &Session) -> String {

@@ -20,8 +20,8 @@ impl Command for Close {
         let Some(selected) = session.selected.take() else { return Ok(()) };
         if !selected.read_only {
             let (file, folder) = (selected.file.clone(), selected.folder);
-            let gone =
-                session.run_work(Weight::Heavy, move || file.expunge(folder, None)).await??;
+            let weight = Weight::of_messages(selected.view.len() as usize);
+            let gone = session.run_work(weight, move || file.expunge(folder, None)).await??;
             session.out.saw(gone.lsn);
         }
         Ok(())

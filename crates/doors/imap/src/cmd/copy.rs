@@ -1,7 +1,6 @@
 //! COPY (RFC 3501 §6.4.7) and MOVE (RFC 6851), with UIDPLUS (RFC 4315).
 
 use mailfile::Copied;
-use txlog::Lsn;
 
 use super::{Command, good_name, permit_change};
 use crate::grammar::{Cursor, Parse, SequenceSet};
@@ -10,11 +9,6 @@ use crate::reply::{Done, Fault, try_create};
 use crate::session::Session;
 use crate::text;
 use session::Weight;
-
-/// Messages copied by one record of the log. A larger copy is made of several.
-const SLICE: usize = 10_000;
-/// Messages moved by one record of the log.
-const MOVE_SLICE: usize = 2_000;
 
 /// What both commands say.
 struct Order {
@@ -37,37 +31,17 @@ impl Order {
 
     async fn carry_out(&self, session: &mut Session, moves: bool) -> Result<Copied, Fault> {
         let to = good_name(&self.to)?;
-        let uid = self.uid;
         let selected = session.open()?;
-        let view = &selected.view;
-        let selection = if uid { self.set.by_uid(view) } else { self.set.by_sequence(view) };
-        let uids = selection.uids(view);
+        let uids = selected.select(&self.set, self.uid).uids(&selected.view);
         let (file, folder) = (selected.file.clone(), selected.folder);
         let weight = Weight::of_messages(uids.len());
-        let work = move || {
-            let mut all = Copied::default();
-            let mut lsn = Lsn::ZERO;
-            let size = if moves { MOVE_SLICE } else { SLICE };
-            let mut slices: Vec<&[u32]> = uids.chunks(size).collect();
-            if slices.is_empty() {
-                // With nothing to copy the target must exist all the same.
-                slices.push(&[]);
-            }
-            for slice in slices {
-                let written = match moves {
-                    true => file.move_entries(folder, slice, &to)?,
-                    false => file.copy_entries(folder, slice, &to)?,
-                };
-                all.uidvalidity = written.value.uidvalidity;
-                all.pairs.extend(written.value.pairs);
-                lsn = lsn.max(written.lsn);
-            }
-            Ok::<_, mailfile::MailError>((all, lsn))
+        let work = move || match moves {
+            true => file.move_entries(folder, &uids, &to),
+            false => file.copy_entries(folder, &uids, &to),
         };
-        let done = session.run_work(weight, work).await?;
-        let (copied, lsn) = done.map_err(|error| try_create(error.into()))?;
-        session.out.saw(lsn);
-        Ok(copied)
+        let copied = session.run_work(weight, work).await?.map_err(try_create)?;
+        session.out.saw(copied.lsn);
+        Ok(copied.value)
     }
 }
 

@@ -1,15 +1,13 @@
-//! FETCH (RFC 3501 §6.4.5): makes the answer in pieces and writes each when it is durable.
+//! FETCH (RFC 3501 §6.4.5, RFC 7162): makes the answer in pieces and writes each when it is
+//! durable.
 
-use std::collections::VecDeque;
-
-use mailfile::MailError;
-use txlog::Lsn;
+use mailfile::{MailError, Missed};
 
 use super::Command;
 use crate::fetch::{Item, Items, Progress, Run};
-use crate::grammar::{Cursor, Parse, SequenceSet};
+use crate::grammar::{Bad, Cursor, Parse, Selection, SequenceSet};
 use crate::reply::{Done, End, Fault};
-use crate::selected::{Selected, Tell};
+use crate::selected::{Ranges, Selected, Tell, vanished};
 use crate::session::Session;
 use crate::stats::Stats;
 use session::Weight;
@@ -18,6 +16,15 @@ pub(crate) struct Fetch {
     uid: bool,
     set: SequenceSet,
     items: Items,
+    modifiers: Modifiers,
+}
+
+/// What restricts a FETCH to news (RFC 7162 §3.1.4.1, §3.2.6).
+#[derive(Clone, Copy, Debug, Default)]
+struct Modifiers {
+    changed_since: Option<u64>,
+    /// Tell of uids that went since then.
+    vanished: bool,
 }
 
 impl Command for Fetch {
@@ -31,11 +38,31 @@ impl Command for Fetch {
         if uid {
             items.add(Item::Uid);
         }
-        Ok(Fetch { uid, set, items })
+        let modifiers = if args.eat(b' ') { modifiers(args)? } else { Modifiers::default() };
+        if modifiers.changed_since.is_some() {
+            items.add(Item::ModSeq);
+        }
+        if modifiers.vanished && !(uid && modifiers.changed_since.is_some()) {
+            return Err(Bad("VANISHED needs UID FETCH and CHANGEDSINCE"));
+        }
+        Ok(Fetch { uid, set, items, modifiers })
+    }
+
+    fn permit(&self, session: &Session) -> Result<(), Fault> {
+        match self.modifiers.vanished && !session.enabled().qresync {
+            true => Err(Fault::Bad("QRESYNC is not enabled")),
+            false => Ok(()),
+        }
     }
 
     async fn act(&mut self, session: &mut Session) -> Result<(), Fault> {
-        let run = Box::new(self.run(session.open()?));
+        if self.items.need_modseq() {
+            session.enable(false);
+        }
+        let mut run = Box::new(self.run(session.open()?));
+        if let Some(since) = self.modifiers.changed_since {
+            self.restrict(session, &mut run, since).await?;
+        }
         let run = pieces(session, run).await?;
         Stats::add(&session.stats().messages_fetched, run.written);
         if run.damaged > 0 {
@@ -58,41 +85,81 @@ impl Command for Fetch {
 
 impl Fetch {
     fn run(&self, selected: &mut Selected) -> Run {
-        let view = selected.view.clone();
-        let left = match self.uid {
-            true => self.set.by_uid(&view),
-            false => self.set.by_sequence(&view),
-        };
+        let left = selected.select(&self.set, self.uid);
         let mark_seen = !selected.read_only && self.items.set_seen();
         let mut items = self.items.clone();
         if mark_seen {
             // The client has to learn of \Seen (RFC 3501 §6.4.5).
             items.add(Item::Flags);
         }
-        Run {
-            file: selected.file.clone(),
-            folder: selected.folder,
-            view,
-            left,
-            items,
-            mark_seen,
-            recent: selected.recent().clone(),
-            keywords: std::mem::take(selected.keywords_mut()),
-            pending: Vec::new(),
-            queue: VecDeque::new(),
-            open: None,
-            lsn: Lsn::ZERO,
-            flagged: Vec::new(),
-            torn: false,
-            missing: 0,
-            damaged: 0,
-            written: 0,
+        // Flags and modseq go together once modseqs are told (RFC 7162 §3.1).
+        if selected.enabled.condstore && items.0.contains(&Item::Flags) {
+            items.add(Item::ModSeq);
         }
+        Run { mark_seen, ..Run::new(selected, left, items) }
+    }
+
+    /// Takes out of the run what did not change, and tells of uids that went.
+    async fn restrict(
+        &self,
+        session: &mut Session,
+        run: &mut Run,
+        since: u64,
+    ) -> Result<(), Fault> {
+        let known = match (self.uid, self.set.is_saved) {
+            // The highest uid may be among those that went.
+            (true, false) => self.set.uids(session.open()?.highest_uid()),
+            _ => run.left.uid_ranges(&run.view),
+        };
+        let missed = missed(session, since, known, self.modifiers.vanished).await?;
+        if !missed.gone.is_empty() {
+            vanished("(EARLIER) ", &missed.gone, &mut session.out.bytes);
+        }
+        run.changed_since = Some(since);
+        if let Some(changed) = missed.changed {
+            run.left = Selection::of_uids(&run.view, &Ranges::of(changed).0);
+        }
+        Ok(())
+    }
+}
+
+/// What happened to the open mailbox since a modseq.
+pub(super) async fn missed(
+    session: &mut Session,
+    since: u64,
+    known: Vec<(u32, u32)>,
+    with_gone: bool,
+) -> Result<Missed, Fault> {
+    let selected = session.open()?;
+    let (file, folder) = (selected.file.clone(), selected.folder);
+    let work = move || file.missed(folder, since, &known, with_gone);
+    let read = session.run_work(Weight::Light, work).await??;
+    session.out.saw(read.lsn);
+    Ok(read.value)
+}
+
+/// `(CHANGEDSINCE modseq VANISHED)`.
+fn modifiers(args: &mut Cursor<'_>) -> Parse<Modifiers> {
+    let mut found = Modifiers::default();
+    args.expect(b'(', "the modifiers are missing")?;
+    loop {
+        if args.eat_word("VANISHED") {
+            found.vanished = true;
+        } else if args.eat_word("CHANGEDSINCE") {
+            args.space()?;
+            found.changed_since = Some(args.modseq()?);
+        } else {
+            return Err(Bad("an unknown modifier"));
+        }
+        if args.eat(b')') {
+            return Ok(found);
+        }
+        args.space()?;
     }
 }
 
 /// Runs to the end; after each piece the client has to take it before the next is made.
-async fn pieces(session: &mut Session, mut run: Box<Run>) -> Result<Box<Run>, Fault> {
+pub(super) async fn pieces(session: &mut Session, mut run: Box<Run>) -> Result<Box<Run>, Fault> {
     let weight = Weight::of_messages(run.left.len() as usize);
     loop {
         let mut out = std::mem::take(&mut session.out.bytes);

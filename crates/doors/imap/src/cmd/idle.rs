@@ -35,6 +35,8 @@ impl Command for Idle {
         loop {
             session.tell_news(Tell::All).await?;
             session.flush().await?;
+            // It may be long before this is needed again.
+            session.out.bytes = Vec::new();
             let mut line = Vec::new();
             match next(session, &mut line).await? {
                 Event::News => continue,
@@ -80,6 +82,7 @@ async fn next(session: &mut Session, line: &mut Vec<u8>) -> Result<Event, Fault>
     tokio::select! {
         read = session.wire.read_line(line, LINE_BYTES_MAX, wait) => Ok(Event::Line(read)),
         () = news => Ok(Event::News),
+        () = session.seat.noticed() => Ok(Event::News),
         () = session.stopping.requested() => Err(input::stop()),
         () = session.seat.dropped() => Err(input::dropped()),
     }

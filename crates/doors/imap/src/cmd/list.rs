@@ -1,111 +1,192 @@
-//! LIST (RFC 3501 §6.3.8), with special use always shown (RFC 6154) and the simple selection and
-//! return options of RFC 5258.
+//! LIST (RFC 3501 §6.3.8) with RFC 5258 (LIST-EXTENDED), special use always shown (RFC 6154), and
+//! STATUS of what is listed (RFC 5819).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashMap;
 
-use store::Folder;
-
-use super::Command;
-use crate::grammar::{Bad, Cursor, Parse};
-use crate::names::{self, DELIMITER, Pattern};
-use crate::reply::{Done, Fault};
-use crate::session::Session;
+use mailfile::Status;
 use session::Weight;
 
-/// Patterns in one command at most.
+use super::Command;
+use super::status::StatusItems;
+use crate::grammar::{Bad, Cursor, Parse};
+use crate::listing::{Choice, Shown, select};
+use crate::names::Pattern;
+use crate::reply::{Done, Fault};
+use crate::session::Session;
+
+/// Patterns or options in one command at most.
 const PATTERNS_MAX: usize = 100;
+/// Mailboxes whose status is read at once.
+const STATUSES: usize = 100;
 
 pub(crate) struct List {
     patterns: Vec<Pattern>,
-    /// Only what is subscribed to.
-    subscribed_only: bool,
-    /// Only what has a special use.
-    special_only: bool,
-    /// Show subscriptions.
-    show_subscribed: bool,
+    choice: Choice,
+    /// What to tell of each mailbox that is listed.
+    status: Option<StatusItems>,
     /// The pattern was empty: only the delimiter is asked for.
     delimiter_only: bool,
 }
 
+#[derive(Default)]
+pub(crate) struct Found {
+    shown: Vec<Shown>,
+    statuses: HashMap<String, Status>,
+}
+
 impl Command for List {
-    type Found = Vec<Folder>;
+    type Found = Found;
 
     fn parse(args: &mut Cursor<'_>, _uid: bool) -> Parse<Self> {
         args.space()?;
-        let selection = if args.peek() == Some(b'(') { options(args)? } else { Vec::new() };
-        if args.peek() == Some(b' ') {
+        let mut choice = Choice::default();
+        if args.peek() == Some(b'(') {
+            selection(args, &mut choice)?;
             args.space()?;
         }
         let reference = args.astring()?;
         args.space()?;
+        choice.extended |= args.peek() == Some(b'(');
         let raw = patterns(args)?;
-        let mut returned = Vec::new();
-        if args.eat(b' ') {
+        let mut status = None;
+        if args.eat(b' ') && !args.is_at_end() {
             if !args.eat_word("RETURN") {
                 return Err(Bad("RETURN is missing"));
             }
             args.space()?;
-            returned = options(args)?;
+            status = returns(args, &mut choice)?;
         }
-        let has = |list: &[String], word: &str| list.iter().any(|known| known == word);
         let pattern = |raw: &Vec<u8>| Pattern::new(&reference, raw);
         Ok(List {
             delimiter_only: raw.len() == 1 && raw[0].is_empty(),
             patterns: raw.iter().map(pattern).collect(),
-            subscribed_only: has(&selection, "SUBSCRIBED"),
-            special_only: has(&selection, "SPECIAL-USE"),
-            show_subscribed: has(&selection, "SUBSCRIBED") || has(&returned, "SUBSCRIBED"),
+            choice,
+            status,
         })
     }
 
-    async fn act(&mut self, session: &mut Session) -> Result<Vec<Folder>, Fault> {
+    async fn act(&mut self, session: &mut Session) -> Result<Found, Fault> {
         if self.delimiter_only {
-            return Ok(Vec::new());
+            return Ok(Found::default());
         }
+        let with_orphans = self.choice.subscribed_only;
         let file = session.file()?;
-        let read = session.run_work(Weight::Light, move || file.folders()).await??;
-        session.out.saw(read.lsn);
-        Ok(read.value)
+        let work = move || {
+            let folders = file.folders()?;
+            let orphans = match with_orphans {
+                true => file.orphaned_subscriptions()?.value,
+                false => Vec::new(),
+            };
+            Ok::<_, store::StoreError>((folders, orphans))
+        };
+        let (folders, orphans) = session.run_work(Weight::Light, work).await??;
+        session.out.saw(folders.lsn);
+        let shown = select(&folders.value, &orphans, &self.choice, &self.patterns);
+        let statuses = match &self.status {
+            Some(items) => statuses(session, &shown, items).await?,
+            None => HashMap::new(),
+        };
+        Ok(Found { shown, statuses })
     }
 
-    fn answer(self, folders: Vec<Folder>, session: &mut Session) -> Done {
+    fn answer(self, found: Found, session: &mut Session) -> Done {
+        let limit = session.settings().append_bytes_max;
         let out = &mut session.out.bytes;
         if self.delimiter_only {
             out.extend_from_slice(b"* LIST (\\Noselect) \"/\" \"\"\r\n");
-            return Done::plain("Listed");
         }
-        let tree = Tree::of(&folders);
-        for (name, folder) in &tree.names {
-            let wanted = match folder {
-                Some(folder) => {
-                    (!self.subscribed_only || folder.subscribed)
-                        && (!self.special_only || folder.special_use.is_some())
-                }
-                None => !self.subscribed_only && !self.special_only,
-            };
-            if wanted && self.patterns.iter().any(|pattern| pattern.matches(name)) {
-                let attributes = attributes(&tree, name, *folder, self.show_subscribed);
-                line("LIST", &attributes, name, out);
+        for shown in &found.shown {
+            shown.print(out);
+            if let (Some(items), Some(status)) = (&self.status, found.statuses.get(&shown.name)) {
+                items.print(&shown.name, status, limit, out);
             }
         }
         Done::plain("Listed")
     }
 }
 
-/// `(WORD …)`, in capitals; an option's own arguments in parentheses are passed over.
-fn options(args: &mut Cursor<'_>) -> Parse<Vec<String>> {
+/// The status of each mailbox that is shown; one that is gone meanwhile has none.
+async fn statuses(
+    session: &mut Session,
+    shown: &[Shown],
+    items: &StatusItems,
+) -> Result<HashMap<String, Status>, Fault> {
+    if items.need_modseq() {
+        session.enable(false);
+    }
+    let with_size = items.need_size();
+    let names = shown.iter().filter(|shown| shown.exists).map(|shown| shown.name.clone());
+    let names: Vec<String> = names.collect();
+    let mut found = HashMap::new();
+    for some in names.chunks(STATUSES) {
+        let (file, some) = (session.file()?, some.to_vec());
+        let weight = if with_size || some.len() > 20 { Weight::Heavy } else { Weight::Light };
+        let work = move || {
+            let status = |name: String| Some((file.status(&name, with_size).ok()?, name));
+            some.into_iter().filter_map(status).collect::<Vec<_>>()
+        };
+        for (read, name) in session.run_work(weight, work).await? {
+            session.out.saw(read.lsn);
+            found.insert(name, read.value);
+        }
+        session.still_wanted().await?;
+    }
+    Ok(found)
+}
+
+/// `([selection-option …])`.
+fn selection(args: &mut Cursor<'_>, choice: &mut Choice) -> Parse<()> {
+    choice.extended = true;
+    let mut is_base = false;
     args.expect(b'(', "a list of options is missing")?;
-    let mut words = Vec::new();
-    while !args.eat(b')') {
-        if !words.is_empty() {
+    for at in 0..PATTERNS_MAX {
+        if args.eat(b')') {
+            return match choice.recursive && !is_base {
+                true => Err(Bad("RECURSIVEMATCH needs another option that selects")),
+                false => Ok(()),
+            };
+        }
+        if at > 0 {
             args.space()?;
         }
-        if words.len() >= PATTERNS_MAX {
-            return Err(Bad("too many options"));
+        match args.atom()?.to_ascii_uppercase().as_str() {
+            "SUBSCRIBED" => {
+                (choice.subscribed_only, choice.show_subscribed, is_base) = (true, true, true);
+            }
+            "SPECIAL-USE" => (choice.special_only, is_base) = (true, true),
+            "RECURSIVEMATCH" => choice.recursive = true,
+            // There are no mailboxes on other servers.
+            "REMOTE" => {}
+            _ => return Err(Bad("an unknown selection option")),
         }
-        words.push(args.atom()?.to_ascii_uppercase());
     }
-    Ok(words)
+    Err(Bad("too many options"))
+}
+
+/// `([return-option …])`.
+fn returns(args: &mut Cursor<'_>, choice: &mut Choice) -> Parse<Option<StatusItems>> {
+    choice.extended = true;
+    let mut status = None;
+    args.expect(b'(', "a list of options is missing")?;
+    for at in 0..PATTERNS_MAX {
+        if args.eat(b')') {
+            return Ok(status);
+        }
+        if at > 0 {
+            args.space()?;
+        }
+        match args.atom()?.to_ascii_uppercase().as_str() {
+            "SUBSCRIBED" => choice.show_subscribed = true,
+            // Both are told always.
+            "CHILDREN" | "SPECIAL-USE" => {}
+            "STATUS" => {
+                args.space()?;
+                status = Some(StatusItems::parse(args)?);
+            }
+            _ => return Err(Bad("an unknown return option")),
+        }
+    }
+    Err(Bad("too many options"))
 }
 
 /// One pattern, or several in parentheses.
@@ -122,62 +203,4 @@ fn patterns(args: &mut Cursor<'_>) -> Parse<Vec<Vec<u8>>> {
     }
     args.expect(b')', "a list of patterns does not end")?;
     Ok(patterns)
-}
-
-/// Every name of the hierarchy: folders, and names that only exist above folders.
-pub(super) struct Tree<'a> {
-    /// In the order in which they are listed.
-    pub names: BTreeMap<&'a str, Option<&'a Folder>>,
-    parents: HashSet<&'a str>,
-}
-
-impl<'a> Tree<'a> {
-    pub(super) fn of(folders: &'a [Folder]) -> Tree<'a> {
-        let mut tree = Tree { names: BTreeMap::new(), parents: HashSet::new() };
-        for folder in folders {
-            tree.names.insert(&folder.name, Some(folder));
-            for (at, _) in folder.name.match_indices(DELIMITER) {
-                let parent = &folder.name[..at];
-                tree.names.entry(parent).or_insert(None);
-                tree.parents.insert(parent);
-            }
-        }
-        tree
-    }
-
-    fn has_children(&self, name: &str) -> bool {
-        self.parents.contains(name)
-    }
-}
-
-fn attributes(
-    tree: &Tree<'_>,
-    name: &str,
-    folder: Option<&Folder>,
-    show_subscribed: bool,
-) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let children = tree.has_children(name);
-    words.push(String::from(if children { "\\HasChildren" } else { "\\HasNoChildren" }));
-    match folder {
-        None => words.push(String::from("\\Noselect")),
-        Some(folder) => {
-            words.extend(folder.special_use.clone());
-            if show_subscribed && folder.subscribed {
-                words.push(String::from("\\Subscribed"));
-            }
-        }
-    }
-    words
-}
-
-/// Appends a LIST or LSUB line.
-pub(super) fn line(word: &str, attributes: &[String], name: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"* ");
-    out.extend_from_slice(word.as_bytes());
-    out.extend_from_slice(b" (");
-    out.extend_from_slice(attributes.join(" ").as_bytes());
-    out.extend_from_slice(b") \"/\" ");
-    names::print(name, out);
-    out.extend_from_slice(b"\r\n");
 }

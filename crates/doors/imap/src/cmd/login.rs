@@ -61,15 +61,24 @@ pub(super) async fn sign_in(
     let shown = name.clone();
     let registry = session.door.parts.registry.clone();
     // A password that was right not long ago needs no turn.
-    let known = directory.remembered(&name, &password)?;
+    let address = session.wire.peer().map(|peer| peer.ip());
+    let known = directory.remembered_from(&name, &password, address)?;
     let turn = match known {
         Some(_) => None,
-        None => Some(registry.sign_in_turn().await.ok_or(DirectoryError::Busy)?),
+        None => {
+            let turn = registry.sign_in_turn_of(session.wire.peer(), &name).await;
+            Some(turn.ok_or(DirectoryError::Busy)?)
+        }
     };
+    let weight = if known.is_some() { Weight::Light } else { Weight::Heavy };
     let work = move || -> Result<_, Fault> {
         let person = match known {
             Some(person) => Some(person),
-            None => directory.sign_in(&name, &password)?,
+            // Who is locked out hears what everybody hears whose password is wrong.
+            None => match directory.sign_in_from(&name, &password, address) {
+                Err(DirectoryError::LockedOut { .. }) => None,
+                answered => answered?,
+            },
         };
         let Some(person) = person else { return Ok(None) };
         if person.mail_file.is_empty() {
@@ -78,14 +87,16 @@ pub(super) async fn sign_in(
         let file = files.open(&person.mail_file)?;
         Ok(Some((person, file)))
     };
-    let found = session.run_work(Weight::Heavy, work).await??;
+    let found = session.run_work(weight, work).await??;
     // The punishment of a failure is waited for without the turn.
     drop(turn);
     let Some((person, file)) = found else {
         return Err(failed(session, &shown).await);
     };
+    if session.seat.try_set_user(&person.full_name).is_err() {
+        return Err(Fault::no("LIMIT", "Too many connections of one user"));
+    }
     Stats::add(&session.stats().logins, 1);
-    session.seat.set_user(&person.full_name);
     session.seat.set_state("signed in");
     tracing::info!(user = %person.full_name, peer = session.wire.shown_peer(), "signed in");
     session.user = Some(Box::new(file));

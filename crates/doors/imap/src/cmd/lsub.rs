@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use store::Folder;
+use store::{Folder, StoreError};
 
-use super::{Command, list};
+use super::Command;
 use crate::grammar::{Cursor, Parse};
+use crate::listing;
 use crate::names::{DELIMITER, Pattern};
 use crate::reply::{Done, Fault};
 use crate::session::Session;
@@ -18,7 +19,8 @@ pub(crate) struct Lsub {
 }
 
 impl Command for Lsub {
-    type Found = Vec<Folder>;
+    /// Folders, and subscriptions that outlived theirs.
+    type Found = (Vec<Folder>, Vec<String>);
 
     fn parse(args: &mut Cursor<'_>, _uid: bool) -> Parse<Self> {
         args.space()?;
@@ -29,22 +31,24 @@ impl Command for Lsub {
         Ok(Lsub { pattern: Pattern::new(&reference, &raw), shows_parents })
     }
 
-    async fn act(&mut self, session: &mut Session) -> Result<Vec<Folder>, Fault> {
+    async fn act(&mut self, session: &mut Session) -> Result<Self::Found, Fault> {
         let file = session.file()?;
-        let read = session.run_work(Weight::Light, move || file.folders()).await??;
-        session.out.saw(read.lsn);
-        Ok(read.value)
+        let work = move || Ok::<_, StoreError>((file.folders()?, file.orphaned_subscriptions()?));
+        let (folders, orphans) = session.run_work(Weight::Light, work).await??;
+        session.out.saw(folders.lsn.max(orphans.lsn));
+        Ok((folders.value, orphans.value))
     }
 
-    fn answer(self, folders: Vec<Folder>, session: &mut Session) -> Done {
+    fn answer(self, (folders, orphans): Self::Found, session: &mut Session) -> Done {
         let mut names: BTreeMap<&str, bool> = BTreeMap::new();
-        for folder in folders.iter().filter(|folder| folder.subscribed) {
+        let subscribed = folders.iter().filter(|folder| folder.subscribed);
+        for name in subscribed.map(|folder| &folder.name).chain(&orphans) {
             if self.shows_parents {
-                for (at, _) in folder.name.match_indices(DELIMITER) {
-                    names.entry(&folder.name[..at]).or_insert(false);
+                for (at, _) in name.match_indices(DELIMITER) {
+                    names.entry(&name[..at]).or_insert(false);
                 }
             }
-            names.insert(&folder.name, true);
+            names.insert(name, true);
         }
         for (name, subscribed) in names {
             if self.pattern.matches(name) {
@@ -52,7 +56,7 @@ impl Command for Lsub {
                     true => Vec::new(),
                     false => vec![String::from("\\Noselect")],
                 };
-                list::line("LSUB", &attributes, name, &mut session.out.bytes);
+                listing::line("LSUB", &attributes, name, &mut session.out.bytes);
             }
         }
         Done::plain("Listed")

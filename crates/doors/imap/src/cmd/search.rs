@@ -1,95 +1,80 @@
-//! SEARCH (RFC 3501 §6.4.4) with ESEARCH (RFC 4731).
-
-use mailfile::UidList;
-use mailfile::search::Key;
+//! SEARCH (RFC 3501 §6.4.4) with ESEARCH (RFC 4731), SEARCHRES (RFC 5182) and MODSEQ (RFC 7162).
 
 use super::Command;
-use crate::grammar::{Bad, Cursor, Parse, SearchKey};
+use crate::grammar::{Cursor, Parse};
 use crate::reply::{Done, Fault};
-use crate::selected::Tell;
+use crate::search::{Program, Returns, find};
+use crate::selected::{Ranges, Tell};
 use crate::session::{OUT_BYTES, Session};
 use crate::text;
 use session::Weight;
 
-/// One slice of searching on the pool.
-const SLICE_MS: u128 = 20;
-/// Uids handed to the pool at once.
-const UIDS: u32 = 20_000;
+/// Ranges of uids that a session may have saved.
+const SAVED_MAX: usize = 20_000;
 
 pub(crate) struct Search {
     uid: bool,
-    /// ESEARCH: what the result tells; `None` = the classic answer.
+    /// What the result tells; `None` = the classic answer.
     returns: Option<Returns>,
-    known_charset: bool,
-    key: SearchKey,
+    program: Program,
 }
 
-/// What an ESEARCH result tells.
-#[derive(Clone, Copy, Debug, Default)]
-struct Returns {
-    min: bool,
-    max: bool,
-    all: bool,
-    count: bool,
+/// What was found.
+pub(crate) struct Found {
+    /// Sequence numbers or uids.
+    numbers: Vec<u32>,
+    /// The highest modseq among them, when one was asked for.
+    modseq: Option<u64>,
 }
 
 impl Command for Search {
-    type Found = Vec<u32>;
+    type Found = Found;
 
     fn parse(args: &mut Cursor<'_>, uid: bool) -> Parse<Self> {
         args.space()?;
-        let mut returns = None;
-        if args.eat_word("RETURN") {
-            args.space()?;
-            returns = Some(Returns::parse(args)?);
-            args.space()?;
-        }
-        let mut known_charset = true;
-        if args.eat_word("CHARSET") {
-            args.space()?;
-            let charset = args.astring()?;
-            let known = ["US-ASCII", "UTF-8"];
-            known_charset = known.iter().any(|name| charset.eq_ignore_ascii_case(name.as_bytes()));
-            args.space()?;
-        }
-        Ok(Search { uid, returns, known_charset, key: SearchKey::parse_all(args)? })
+        let returns = Returns::parse(args)?;
+        Ok(Search { uid, returns, program: Program::parse(args)? })
     }
 
     fn permit(&self, _session: &Session) -> Result<(), Fault> {
-        match self.known_charset {
-            true => Ok(()),
-            false => Err(Fault::no("BADCHARSET (US-ASCII UTF-8)", "The charset is not known")),
-        }
+        self.program.permit()
     }
 
-    /// Gives sequence numbers or uids.
-    async fn act(&mut self, session: &mut Session) -> Result<Vec<u32>, Fault> {
-        let selected = session.open()?;
-        let view = selected.view.clone();
-        let key = self.key.resolve(&view, selected.recent());
-        let found = search(session, &view, key).await?;
-        if self.uid {
-            return Ok(found);
+    async fn act(&mut self, session: &mut Session) -> Result<Found, Fault> {
+        let saves = self.returns.is_some_and(|returns| returns.save);
+        let resolved = self.program.resolve(session)?;
+        if saves {
+            // A search that fails saves nothing (RFC 5182 §2.1).
+            session.open()?.saved = Ranges::default();
         }
-        Ok(found.into_iter().filter_map(|uid| view.position(uid)).map(|at| at + 1).collect())
+        let (view, key) = resolved;
+        let asks_modseq = key.asks_modseq();
+        let uids = find(session, &view, key).await?;
+        let returns = self.returns.unwrap_or_default();
+        let modseq = match asks_modseq {
+            true => highest_modseq(session, returns.told(&uids)).await?,
+            false => None,
+        };
+        if saves {
+            save(session, returns.saved(&uids))?;
+        }
+        let number = |uid: u32| view.position(uid).map(|at| at + 1);
+        let numbers = match self.uid {
+            true => uids,
+            false => uids.into_iter().filter_map(number).collect(),
+        };
+        Ok(Found { numbers, modseq })
     }
 
-    fn answer(self, found: Vec<u32>, session: &mut Session) -> Done {
+    fn answer(self, Found { numbers, modseq }: Found, session: &mut Session) -> Done {
         let line = session.line.clone();
         let out = &mut session.out.bytes;
         match self.returns {
-            None => {
-                out.reserve(found.len().min(OUT_BYTES) * 7);
-                out.extend_from_slice(b"* SEARCH");
-                for number in found {
-                    out.push(b' ');
-                    text::number(number.into(), out);
-                }
-                out.extend_from_slice(b"\r\n");
-            }
+            None => classic("SEARCH", &numbers, modseq, out),
+            Some(returns) if returns.is_silent() => {}
             Some(returns) => {
                 let tag = Cursor::new(&line).tag().unwrap_or_default();
-                returns.print(tag, self.uid, &found, out);
+                returns.print((tag, self.uid), &numbers, modseq, out);
             }
         }
         Done::plain("Searched")
@@ -100,93 +85,48 @@ impl Command for Search {
     }
 }
 
-impl Returns {
-    fn parse(args: &mut Cursor<'_>) -> Parse<Returns> {
-        args.expect(b'(', "a list of results is missing")?;
-        let mut returns = Returns::default();
-        let mut any = false;
-        while !args.eat(b')') {
-            if any {
-                args.space()?;
-            }
-            any = true;
-            match args.atom()?.to_ascii_uppercase().as_str() {
-                "MIN" => returns.min = true,
-                "MAX" => returns.max = true,
-                "ALL" => returns.all = true,
-                "COUNT" => returns.count = true,
-                _ => return Err(Bad("an unknown result")),
-            }
-        }
-        // Nothing asked for means ALL.
-        returns.all |= !any;
-        Ok(returns)
+/// Appends `* WORD number …`.
+pub(super) fn classic(word: &str, numbers: &[u32], modseq: Option<u64>, out: &mut Vec<u8>) {
+    out.reserve(numbers.len().min(OUT_BYTES) * 7);
+    out.extend_from_slice(b"* ");
+    out.extend_from_slice(word.as_bytes());
+    for number in numbers {
+        out.push(b' ');
+        text::number((*number).into(), out);
     }
-
-    fn print(self, tag: &str, uid: bool, found: &[u32], out: &mut Vec<u8>) {
-        out.extend_from_slice(b"* ESEARCH (TAG ");
-        text::quoted(tag.as_bytes(), out);
+    if let Some(modseq) = modseq {
+        out.extend_from_slice(b" (MODSEQ ");
+        text::number(modseq, out);
         out.push(b')');
-        if uid {
-            out.extend_from_slice(b" UID");
-        }
-        let mut number = |word: &[u8], value: Option<&u32>| {
-            if let Some(value) = value {
-                out.extend_from_slice(word);
-                text::number((*value).into(), out);
-            }
-        };
-        let count = found.len() as u32;
-        number(b" MIN ", found.first().filter(|_| self.min));
-        number(b" MAX ", found.last().filter(|_| self.max));
-        number(b" COUNT ", Some(&count).filter(|_| self.count));
-        if self.all && !found.is_empty() {
-            out.extend_from_slice(b" ALL ");
-            text::set(found, out);
-        }
-        out.extend_from_slice(b"\r\n");
     }
+    out.extend_from_slice(b"\r\n");
 }
 
-/// The uids that the key finds in `view`, in slices of time on the pool.
-async fn search(session: &mut Session, view: &UidList, key: Key) -> Result<Vec<u32>, Fault> {
-    let mut found = Vec::new();
-    for (first, last) in key.uid_bounds() {
-        let end = last.checked_add(1).map_or(view.len(), |past| view.lower_bound(past));
-        let mut at = view.lower_bound(first);
-        if key.is_only_uids() {
-            found.extend(view.slice(at..end));
-            continue;
-        }
-        while at < end {
-            let uids: Vec<u32> = view.slice(at..end.min(at + UIDS)).collect();
-            let (slice, done) = search_slice(session, uids, &key).await?;
-            found.extend(slice);
-            at += done as u32;
-        }
+/// Makes `ranges` what `$` stands for.
+pub(super) fn save(session: &mut Session, ranges: Ranges) -> Result<(), Fault> {
+    if ranges.0.len() > SAVED_MAX {
+        return Err(Fault::no("NOTSAVED", "The result is too large to be saved"));
     }
-    Ok(found)
+    session.open()?.saved = ranges;
+    Ok(())
 }
 
-async fn search_slice(
+/// The highest modseq of these messages; `None` when there is none of them.
+pub(super) async fn highest_modseq(
     session: &mut Session,
-    uids: Vec<u32>,
-    key: &Key,
-) -> Result<(Vec<u32>, usize), Fault> {
-    let selected = session.open()?;
-    let (file, folder, key) = (selected.file.clone(), selected.folder, key.clone());
-    let work = move || {
-        let started = std::time::Instant::now();
-        let (mut found, mut done, mut lsn) = (Vec::new(), 0, txlog::Lsn::ZERO);
-        while done < uids.len() && started.elapsed().as_millis() < SLICE_MS {
-            let step = file.search(folder, &uids[done..], &key)?;
-            found.extend(step.value.found);
-            done += step.value.done;
-            lsn = lsn.max(step.lsn);
-        }
-        Ok::<_, mailfile::MailError>((found, done, lsn))
-    };
-    let (found, done, lsn) = session.run_work(Weight::Heavy, work).await??;
-    session.out.saw(lsn);
-    Ok((found, done))
+    uids: Vec<&[u32]>,
+) -> Result<Option<u64>, Fault> {
+    let mut highest = None;
+    for uids in uids.into_iter().flat_map(|uids| uids.chunks(UIDS)) {
+        let selected = session.open()?;
+        let (file, folder, uids) = (selected.file.clone(), selected.folder, uids.to_vec());
+        let weight = Weight::of_messages(uids.len());
+        let read = session.run_work(weight, move || file.entries(folder, &uids)).await??;
+        session.out.saw(read.lsn);
+        highest = highest.max(read.value.iter().map(|entry| entry.modseq).max());
+    }
+    Ok(highest)
 }
+
+/// Messages whose modseqs are looked up at once.
+const UIDS: usize = 1_000;

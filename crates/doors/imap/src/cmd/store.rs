@@ -4,10 +4,11 @@ use mailfile::{FlagChange, FlagMode, Flagged, MailFile};
 use store::FolderId;
 
 use super::{Command, permit_change};
-use crate::grammar::{Bad, Cursor, FlagList, Parse, Selection, SequenceSet};
+use crate::grammar::{Bad, Cursor, FlagList, Parse, SequenceSet};
 use crate::reply::{Done, Fault};
-use crate::selected::{Selected, Tell, flags_line};
+use crate::selected::{Selected, Tell};
 use crate::session::Session;
+use crate::text;
 use session::Weight;
 
 /// Messages changed by one record of the log.
@@ -20,6 +21,8 @@ pub(crate) struct Store {
     change: FlagChange,
     /// Some of the messages are gone.
     missing: bool,
+    /// Numbers or uids of those that somebody else changed meanwhile.
+    conflicts: Vec<u32>,
 }
 
 impl Command for Store {
@@ -29,6 +32,7 @@ impl Command for Store {
         args.space()?;
         let set = SequenceSet::parse(args)?;
         args.space()?;
+        let unchanged_since = unchanged_since(args)?;
         let mode = match (args.eat(b'+'), args.eat(b'-')) {
             (true, false) => FlagMode::Add,
             (false, true) => FlagMode::Remove,
@@ -41,7 +45,8 @@ impl Command for Store {
         }
         args.space()?;
         let marks = FlagList::parse_bare(args)?.0;
-        Ok(Store { uid, set, silent, change: FlagChange { mode, marks }, missing: false })
+        let change = FlagChange { mode, marks, unchanged_since };
+        Ok(Store { uid, set, silent, change, missing: false, conflicts: Vec::new() })
     }
 
     fn permit(&self, session: &Session) -> Result<(), Fault> {
@@ -49,11 +54,12 @@ impl Command for Store {
     }
 
     async fn act(&mut self, session: &mut Session) -> Result<(), Fault> {
-        let view = session.open()?.view.clone();
-        let mut left: Selection = match self.uid {
-            true => self.set.by_uid(&view),
-            false => self.set.by_sequence(&view),
-        };
+        if self.change.unchanged_since.is_some() {
+            session.enable(false);
+        }
+        let selected = session.open()?;
+        let view = selected.view.clone();
+        let mut left = selected.select(&self.set, self.uid);
         while let Some((start, end)) = left.take(SLICE) {
             let uids: Vec<u32> = view.slice(start..end).collect();
             let asked = uids.len();
@@ -67,14 +73,20 @@ impl Command for Store {
             self.tell_stored(session, &written.value);
             session.flush_if_full().await?;
         }
-        match self.missing {
+        match self.missing && self.conflicts.is_empty() {
             true => Err(Fault::no("EXPUNGEISSUED", "Some of the messages are gone")),
             false => Ok(()),
         }
     }
 
     fn answer(self, (): (), _session: &mut Session) -> Done {
-        Done::plain("Stored")
+        if self.conflicts.is_empty() {
+            return Done::plain("Stored");
+        }
+        let mut code = b"MODIFIED ".to_vec();
+        text::set(&self.conflicts, &mut code);
+        let code = String::from_utf8(code).unwrap_or_default();
+        Done::coded(code, "Somebody changed some of the messages meanwhile")
     }
 
     fn tell(&self) -> Tell {
@@ -83,21 +95,41 @@ impl Command for Store {
 }
 
 impl Store {
-    fn tell_stored(&self, session: &mut Session, flagged: &Flagged) {
+    fn tell_stored(&mut self, session: &mut Session, flagged: &Flagged) {
         let Some(selected) = session.selected.as_deref_mut() else { return };
         let out = &mut session.out.bytes;
+        let strangers = if self.silent { selected.strangers(flagged) } else { Vec::new() };
         selected.made(flagged);
         for entry in &flagged.entries {
-            selected.announce(entry, out);
-            if self.silent {
+            let Some(index) = selected.view.position(entry.uid) else { continue };
+            if flagged.conflicts.binary_search(&entry.uid).is_ok() {
+                self.conflicts.push(if self.uid { entry.uid } else { index + 1 });
                 continue;
             }
-            let recent = selected.recent().contains(entry.uid);
-            if let Some(index) = selected.view.position(entry.uid) {
-                flags_line(index + 1, entry, recent, out);
+            selected.announce(entry, out);
+            let silent = self.silent && strangers.binary_search(&entry.uid).is_err();
+            match (silent, selected.enabled.condstore) {
+                (false, _) => selected.flags_line(index + 1, entry, out),
+                (true, true) => selected.modseq_line(index + 1, entry, out),
+                (true, false) => {}
             }
         }
     }
+}
+
+/// `(UNCHANGEDSINCE modseq)` and a space (RFC 7162 §3.1.3).
+fn unchanged_since(args: &mut Cursor<'_>) -> Parse<Option<u64>> {
+    if !args.eat(b'(') {
+        return Ok(None);
+    }
+    if !args.eat_word("UNCHANGEDSINCE") {
+        return Err(Bad("an unknown modifier"));
+    }
+    args.space()?;
+    let modseq = args.modseq()?;
+    args.expect(b')', "the modifiers do not end")?;
+    args.space()?;
+    Ok(Some(modseq))
 }
 
 fn place(selected: &Selected) -> (MailFile, FolderId) {

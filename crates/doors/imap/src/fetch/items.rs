@@ -15,6 +15,7 @@ pub(crate) enum Item {
     Flags,
     Uid,
     InternalDate,
+    ModSeq,
     Size,
     Envelope,
     /// `BODY` without a section: the structure without its extension data.
@@ -93,9 +94,14 @@ impl Items {
 
     /// Whether the note is needed, not only its entry.
     pub(crate) fn need_note(&self) -> bool {
-        let of_entry =
-            |item: &Item| matches!(item, Item::Flags | Item::Uid | Item::InternalDate | Item::Size);
+        use Item::{Flags, InternalDate, ModSeq, Size, Uid};
+        let of_entry = |item: &Item| matches!(item, Flags | Uid | InternalDate | ModSeq | Size);
         !self.0.iter().all(of_entry)
+    }
+
+    /// Whether the modseq is asked for (RFC 7162 §3.1.4.2).
+    pub(crate) fn need_modseq(&self) -> bool {
+        self.0.contains(&Item::ModSeq)
     }
 
     /// Whether fetching them marks messages as seen.
@@ -116,6 +122,7 @@ fn item(cursor: &mut Cursor<'_>) -> Parse<Item> {
         "FLAGS" => Item::Flags,
         "UID" => Item::Uid,
         "INTERNALDATE" => Item::InternalDate,
+        "MODSEQ" => Item::ModSeq,
         "ENVELOPE" => Item::Envelope,
         "BODYSTRUCTURE" => Item::BodyStructure,
         "RFC822.SIZE" => Item::Size,

@@ -16,7 +16,7 @@ use super::items::{Item, Items, Section, What};
 use super::section::{self, Place};
 use super::{envelope, structure};
 use crate::grammar::{Selection, print_date_time};
-use crate::selected::{Ranges, announce, flags, flags_of_mailbox};
+use crate::selected::{Ranges, Selected, announce, flags, flags_of_mailbox};
 use crate::text;
 
 /// A piece of output is handed over when it has this many bytes.
@@ -45,6 +45,8 @@ pub(crate) struct Run {
     /// What is still to be read.
     pub left: Selection,
     pub items: Items,
+    /// Only messages that changed after this modseq.
+    pub changed_since: Option<u64>,
     /// Mark messages as seen whose content is fetched.
     pub mark_seen: bool,
     pub recent: Ranges,
@@ -80,6 +82,30 @@ pub(crate) struct Unfinished {
 }
 
 impl Run {
+    /// A run over what is `left`, with these items.
+    pub(crate) fn new(selected: &mut Selected, left: Selection, items: Items) -> Run {
+        Run {
+            file: selected.file.clone(),
+            folder: selected.folder,
+            view: selected.view.clone(),
+            left,
+            items,
+            changed_since: None,
+            mark_seen: false,
+            recent: selected.recent().clone(),
+            keywords: std::mem::take(selected.keywords_mut()),
+            pending: Vec::new(),
+            queue: VecDeque::new(),
+            open: None,
+            lsn: Lsn::ZERO,
+            flagged: Vec::new(),
+            torn: false,
+            missing: 0,
+            damaged: 0,
+            written: 0,
+        }
+    }
+
     /// Makes the next piece of output.
     ///
     /// # Errors
@@ -114,7 +140,16 @@ impl Run {
             let Some((start, end)) = self.left.take(count) else { return Ok(false) };
             self.pending = self.view.slice(start..end).collect();
         }
-        let uids = std::mem::take(&mut self.pending);
+        let mut uids = std::mem::take(&mut self.pending);
+        if let Some(since) = self.changed_since.filter(|_| self.items.need_note()) {
+            let read = self.file.entries(self.folder, &uids)?;
+            self.lsn = self.lsn.max(read.lsn);
+            let changed = read.value.into_iter().filter(|entry| entry.modseq > since);
+            uids = changed.map(|entry| entry.uid).collect();
+            if uids.is_empty() {
+                return Ok(true);
+            }
+        }
         let done = if self.items.need_note() {
             let read = self.file.load(self.folder, &uids, NOTE_BYTES)?;
             self.lsn = self.lsn.max(read.lsn);
@@ -129,6 +164,9 @@ impl Run {
             uids.len()
         };
         self.missing += (done - self.queue.len()) as u32;
+        if let Some(since) = self.changed_since {
+            self.queue.retain(|loaded| loaded.entry.modseq > since);
+        }
         self.pending = uids[done..].to_vec();
         if self.mark_seen {
             self.mark()?;
@@ -144,7 +182,7 @@ impl Run {
             return Ok(());
         }
         let marks = Marks { flags: EntryFlags::SEEN, keywords: Vec::new() };
-        let change = FlagChange { mode: FlagMode::Add, marks };
+        let change = FlagChange::new(FlagMode::Add, marks);
         let written = self.file.change_flags(self.folder, &uids, &change)?;
         self.lsn = self.lsn.max(written.lsn);
         for entry in &written.value.entries {
@@ -183,7 +221,9 @@ impl Run {
     /// Writes more of a large section, and what comes behind it.
     fn go_on(&mut self, mut open: Unfinished, out: &mut Vec<u8>) -> Result<(), MailError> {
         let end = open.left.end.min(open.left.start + INLINE_BYTES);
+        let before = out.len();
         self.file.read_content(&open.pieces, open.left.start..end, out)?;
+        text::without_nul(&mut out[before..]);
         open.left.start = end;
         if open.left.is_empty() {
             return self.items_from(open.loaded, open.next, out);
@@ -288,13 +328,18 @@ impl<'a> Source<'a> {
                 out.extend_from_slice(b"INTERNALDATE ");
                 print_date_time(self.entry.date.0, out);
             }
+            Item::ModSeq => {
+                out.extend_from_slice(b"MODSEQ (");
+                text::number(self.entry.modseq, out);
+                out.push(b')');
+            }
             Item::Size => {
                 out.extend_from_slice(b"RFC822.SIZE ");
                 text::number(self.entry.size, out);
             }
             Item::Envelope => {
                 out.extend_from_slice(b"ENVELOPE ");
-                envelope::print(&self.summary()?.envelope()?, out);
+                envelope::print_view(&self.summary()?.envelope_view()?, out);
             }
             Item::Body => {
                 out.extend_from_slice(b"BODY ");
@@ -363,8 +408,9 @@ impl<'a> Source<'a> {
         if bytes > INLINE_BYTES {
             return Ok(Some(wanted));
         }
-        let file = self.file;
+        let (file, before) = (self.file, out.len());
         file.read_content(self.pieces()?, wanted, out)?;
+        text::without_nul(&mut out[before..]);
         Ok(None)
     }
 
@@ -378,6 +424,7 @@ impl<'a> Source<'a> {
         let mut header = Vec::new();
         let file = self.file;
         file.read_content(self.pieces()?, range, &mut header)?;
+        text::without_nul(&mut header);
         let picked = section::pick_fields(&header, names, *not);
         let wanted = section::clamp(0..picked.len() as u64, section.partial);
         if wanted.is_empty() {

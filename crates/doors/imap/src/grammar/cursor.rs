@@ -9,9 +9,6 @@ pub(crate) struct Bad(pub &'static str);
 /// What parsing gives.
 pub(crate) type Parse<T> = Result<T, Bad>;
 
-/// Deepest nesting of parentheses in a command.
-pub(crate) const DEPTH_MAX: u32 = 50;
-
 /// A cursor over one command.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
@@ -186,8 +183,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `literal` (synchronizing or not, RFC 7888), whose bytes stand behind its line end.
+    /// `literal` (synchronizing or not, RFC 7888), whose bytes stand behind its line end. It may
+    /// not hold NUL.
     pub(crate) fn literal(&mut self) -> Parse<&'a [u8]> {
+        let bytes = self.message()?;
+        match memchr::memchr(0, bytes) {
+            None => Ok(bytes),
+            Some(_) => Err(Bad("a literal holds a NUL byte")),
+        }
+    }
+
+    /// A literal that is a message. Messages with NUL are out there, and are taken as they are.
+    pub(crate) fn message(&mut self) -> Parse<&'a [u8]> {
         const BROKEN: Bad = Bad("a literal is broken");
         self.expect(b'{', "a literal is missing")?;
         let length = self.number64()?;
@@ -212,6 +219,12 @@ impl<'a> Cursor<'a> {
     /// `number`.
     pub(crate) fn number(&mut self) -> Parse<u32> {
         u32::try_from(self.number64()?).map_err(|_| Bad("a number is too large"))
+    }
+
+    /// `mod-sequence-valzer` (RFC 7162 §7): 63 bits.
+    pub(crate) fn modseq(&mut self) -> Parse<u64> {
+        let number = self.number64()?;
+        if number <= i64::MAX as u64 { Ok(number) } else { Err(Bad("a modseq is too large")) }
     }
 
     /// `nz-number`.

@@ -4,6 +4,7 @@ use super::{Cursor, SearchKey, SequenceSet};
 use crate::fetch::Items;
 use crate::grammar::{FlagList, parse_date_time};
 use crate::names::Pattern;
+use crate::search::{Program, Returns};
 
 const ROUNDS: u64 = 4_000;
 
@@ -63,6 +64,15 @@ const PIECES: &[&[u8]] = &[
     b"LARGER",
     b"\xc3\xa9",
     b"&AOk-",
+    b"$",
+    b"MODSEQ",
+    b"\"/flags/\\\\Seen\" all 1",
+    b"OLDER",
+    b"CHARSET",
+    b"9223372036854775808",
+    b"RETURN (",
+    b"SAVE",
+    b"MIN",
 ];
 
 fn next(state: &mut u64) -> usize {
@@ -102,7 +112,9 @@ fn every_parser_ends_on_every_input() {
             let _ = parse(&bytes, |cursor| cursor.nstring().map(|text| text.is_some()));
             let _ = parse(&bytes, |cursor| cursor.mailbox());
             let _ = parse(&bytes, SequenceSet::parse);
-            let _ = parse(&bytes, |cursor| SearchKey::parse_all(cursor).is_ok());
+            let _ = parse(&bytes, |cursor| SearchKey::parse_all(cursor, "UTF-8").is_ok());
+            let _ = parse(&bytes, |cursor| Returns::parse(cursor).is_ok());
+            let _ = parse(&bytes, |cursor| Program::parse(cursor).is_ok());
             let _ = parse(&bytes, |cursor| FlagList::parse_bare(cursor).is_ok());
             let _ = parse(&bytes, parse_date_time);
             let items = parse(&bytes, Items::parse);

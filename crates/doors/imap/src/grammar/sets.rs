@@ -14,6 +14,8 @@ const STAR: u32 = 0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SequenceSet {
     ranges: Vec<(u32, u32)>,
+    /// `$`: what the last search saved (RFC 5182).
+    pub is_saved: bool,
 }
 
 /// Messages of a list: positions as ascending half-open ranges that neither touch nor overlap.
@@ -25,12 +27,15 @@ pub(crate) struct Selection {
 impl SequenceSet {
     /// Whether a set may begin with this byte.
     pub(crate) fn may_begin(byte: u8) -> bool {
-        byte.is_ascii_digit() || byte == b'*'
+        byte.is_ascii_digit() || byte == b'*' || byte == b'$'
     }
 
     /// Parses `sequence-set`.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Parse<SequenceSet> {
         let mut ranges = Vec::new();
+        if cursor.eat(b'$') {
+            return Ok(SequenceSet { ranges, is_saved: true });
+        }
         loop {
             let from = member(cursor)?;
             let to = if cursor.eat(b':') { member(cursor)? } else { from };
@@ -39,7 +44,7 @@ impl SequenceSet {
                 return Err(Bad("the set has too many members"));
             }
             if !cursor.eat(b',') {
-                return Ok(SequenceSet { ranges });
+                return Ok(SequenceSet { ranges, is_saved: false });
             }
         }
     }
@@ -53,6 +58,13 @@ impl SequenceSet {
             .map(|(a, b)| if a <= b { (a, b) } else { (b, a) })
     }
 
+    /// The uids that the set names, as ascending ranges; `last` stands for `*`.
+    pub(crate) fn uids(&self, last: u32) -> Vec<(u32, u32)> {
+        let half_open = self.bounds(last).map(|(from, to)| (from, to.saturating_add(1)));
+        let merged = Selection::of(half_open.collect());
+        merged.ranges.into_iter().map(|(from, past)| (from, past - 1)).collect()
+    }
+
     /// What the set selects when its members are sequence numbers. Numbers past the end select
     /// nothing: a client may act on an EXISTS that is out of date.
     pub(crate) fn by_sequence(&self, list: &UidList) -> Selection {
@@ -63,9 +75,8 @@ impl SequenceSet {
 
     /// What the set selects when its members are uids.
     pub(crate) fn by_uid(&self, list: &UidList) -> Selection {
-        let end = |to: u32| to.checked_add(1).map_or(list.len(), |past| list.lower_bound(past));
-        let ranges = self.bounds(list.last());
-        Selection::of(ranges.map(|(from, to)| (list.lower_bound(from), end(to))).collect())
+        let ranges: Vec<(u32, u32)> = self.bounds(list.last()).collect();
+        Selection::of_uids(list, &ranges)
     }
 }
 
@@ -85,6 +96,13 @@ impl Selection {
             }
         }
         Selection { ranges: merged }
+    }
+
+    /// What lies in these ranges of uids (ascending, both ends included).
+    pub(crate) fn of_uids(list: &UidList, ranges: &[(u32, u32)]) -> Selection {
+        let end = |to: u32| to.checked_add(1).map_or(list.len(), |past| list.lower_bound(past));
+        let bounds = ranges.iter().map(|(from, to)| (list.lower_bound(*from), end(*to)));
+        Selection::of(bounds.collect())
     }
 
     /// Whether nothing is selected.

@@ -56,6 +56,7 @@ impl Client {
                 let Some(literal) = literal_at_end(line) else {
                     let mut unit: Vec<u8> = self.buffer.drain(..end).collect();
                     unit.truncate(end - 2);
+                    crate::responses::check(&unit);
                     return Some(unit);
                 };
                 while self.buffer.len() < end + literal {

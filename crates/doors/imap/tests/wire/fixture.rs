@@ -1,6 +1,7 @@
 //! A door over a store and a directory in a directory of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use directory::{Directory, NewPassword, NewPerson};
@@ -11,12 +12,16 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::client::Client;
 
-/// Runs jobs on the blocking threads of the runtime.
-pub struct Blocking(tokio::runtime::Handle);
+/// Runs jobs on the blocking threads of the runtime, and counts them.
+pub struct Blocking {
+    runtime: tokio::runtime::Handle,
+    jobs: Arc<AtomicUsize>,
+}
 
 impl Pool for Blocking {
     fn submit(&self, job: Job) {
-        self.0.spawn_blocking(job);
+        self.jobs.fetch_add(1, Ordering::SeqCst);
+        self.runtime.spawn_blocking(job);
     }
 }
 
@@ -27,6 +32,8 @@ pub struct Server {
     pub registry: Registry,
     pub stopper: Stopper,
     pub stopping: Stopping,
+    /// Jobs that the pool was given.
+    pub jobs: Arc<AtomicUsize>,
     _dir: tempfile::TempDir,
 }
 
@@ -64,10 +71,12 @@ impl Server {
             directory.add_person(person).unwrap();
         }
         let registry = Registry::default();
+        let jobs = Arc::new(AtomicUsize::new(0));
+        let runtime = tokio::runtime::Handle::current();
         let door = Door::new(Parts {
             store: store.clone(),
             directory,
-            pool: Arc::new(Blocking(tokio::runtime::Handle::current())),
+            pool: Arc::new(Blocking { runtime, jobs: jobs.clone() }),
             budget: Budget::new(choices.budget),
             registry: registry.clone(),
             tls: choices.tls,
@@ -75,7 +84,7 @@ impl Server {
             stats: Arc::new(Stats::default()),
         });
         let (stopper, stopping) = session::stopping();
-        Server { door, store, registry, stopper, stopping, _dir: dir }
+        Server { door, store, registry, stopper, stopping, jobs, _dir: dir }
     }
 
     /// A new connection, its greeting not read.
@@ -84,6 +93,12 @@ impl Server {
         let served = self.door.clone().serve_wire(Wire::memory(far), self.stopping.clone());
         tokio::spawn(served);
         Client::new(near)
+    }
+
+    /// The mail file of alice.
+    pub fn mail_file(&self) -> store::Database {
+        let path = self.store.paths().into_iter().find(|path| path.contains("alice")).unwrap();
+        self.store.database(&path).unwrap()
     }
 
     /// A connection on which alice signed in.

@@ -3,8 +3,8 @@
 
 /// A cursor over one response.
 pub struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    pub bytes: &'a [u8],
+    pub at: usize,
 }
 
 /// An address of an envelope: name, route, mailbox, host.
@@ -47,6 +47,7 @@ pub struct Fetched {
     pub number: u32,
     pub flags: Option<Vec<String>>,
     pub uid: Option<u32>,
+    pub modseq: Option<u64>,
     pub size: Option<u64>,
     pub date: Option<String>,
     pub envelope: Option<Envelope>,
@@ -73,35 +74,35 @@ pub fn fetched(unit: &[u8]) -> Fetched {
 }
 
 impl<'a> Reader<'a> {
-    fn fail(&self, what: &str) -> ! {
+    pub fn fail(&self, what: &str) -> ! {
         let shown = String::from_utf8_lossy(self.bytes);
         panic!("{what} at byte {} of {shown}", self.at)
     }
 
-    fn peek(&self) -> u8 {
+    pub fn peek(&self) -> u8 {
         self.bytes.get(self.at).copied().unwrap_or_else(|| self.fail("the end"))
     }
 
-    fn eat(&mut self, text: &str) -> bool {
+    pub fn eat(&mut self, text: &str) -> bool {
         let found = self.bytes[self.at..].starts_with(text.as_bytes());
         self.at += if found { text.len() } else { 0 };
         found
     }
 
-    fn expect(&mut self, text: &str) {
+    pub fn expect(&mut self, text: &str) {
         if !self.eat(text) {
             self.fail(&format!("{text:?} is missing"));
         }
     }
 
-    fn number(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
         let text = std::str::from_utf8(&self.bytes[self.at..self.at + digits]).unwrap();
         self.at += digits;
         text.parse().unwrap_or_else(|_| self.fail("a number is missing"))
     }
 
-    fn string(&mut self) -> Vec<u8> {
+    pub fn string(&mut self) -> Vec<u8> {
         if self.eat("{") {
             let length = self.number() as usize;
             self.expect("}\r\n");
@@ -131,7 +132,7 @@ impl<'a> Reader<'a> {
         text
     }
 
-    fn nstring(&mut self) -> Option<Vec<u8>> {
+    pub fn nstring(&mut self) -> Option<Vec<u8>> {
         if self.eat("NIL") { None } else { Some(self.string()) }
     }
 
@@ -139,7 +140,7 @@ impl<'a> Reader<'a> {
         String::from_utf8(self.string()).unwrap()
     }
 
-    fn fetched(&mut self) -> Fetched {
+    pub fn fetched(&mut self) -> Fetched {
         let mut found = Fetched::default();
         self.expect("* ");
         found.number = self.number() as u32;
@@ -158,6 +159,10 @@ impl<'a> Reader<'a> {
             found.flags = Some(self.flags());
         } else if self.eat("UID ") {
             found.uid = Some(self.number() as u32);
+        } else if self.eat("MODSEQ (") {
+            found.modseq = Some(self.number());
+            self.expect(")");
+            assert!(found.modseq > Some(0), "a modseq is never 0");
         } else if self.eat("RFC822.SIZE ") {
             found.size = Some(self.number());
         } else if self.eat("INTERNALDATE ") {
@@ -176,7 +181,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn flags(&mut self) -> Vec<String> {
+    pub fn flags(&mut self) -> Vec<String> {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|byte| *byte == b')').unwrap();
         let text = std::str::from_utf8(&rest[..end]).unwrap().to_owned();

@@ -74,12 +74,28 @@ const PIECES: &[&str] = &[
     "NOOP",
     "\r",
     "\t",
+    "SORT ",
+    "(REVERSE SUBJECT) ",
+    "THREAD ",
+    "REFERENCES ",
+    "UTF-8 ",
+    "ALL ",
+    "RETURN (SAVE MIN) ",
+    "$",
+    "MODSEQ ",
+    " (CHANGEDSINCE 1 VANISHED)",
+    " (UNCHANGEDSINCE 0) ",
+    "CONDSTORE QRESYNC",
+    " (QRESYNC (1 1 1:* (1 1)))",
+    "(SUBSCRIBED RECURSIVEMATCH) ",
+    " RETURN (STATUS (MESSAGES HIGHESTMODSEQ))",
+    "OLDER 1 ",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_is_answered_and_never_ends_the_server() {
     let server = Server::start();
-    for seed in 1..=40u64 {
+    for seed in 1..=120u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut client = server.alice().await;
         client.run("SELECT INBOX").await;

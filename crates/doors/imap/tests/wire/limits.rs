@@ -195,3 +195,80 @@ async fn a_slow_reader_holds_up_nobody() {
     }
     assert_eq!(fetched, 8);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_mail_file_takes_no_more_and_can_be_emptied() {
+    let server = Server::start();
+    let mut client = server.alice().await;
+    let letter = format!("Subject: x\r\n\r\n{}\r\n", "y".repeat(1_000));
+    client.append("INBOX", letter.as_bytes()).await;
+    let (db, quota) = (server.mail_file(), store::Quota { limit_bytes: 1_500, warn_bytes: 0 });
+    server.store.write::<_, store::StoreError>(&[&db], |w| w.set_quota(&db, quota)).unwrap();
+    let command = format!("APPEND INBOX {{{}+}}\r\n{letter}", letter.len());
+    let refused = client.run(&command).await;
+    assert!(refused.tagged.starts_with("NO [OVERQUOTA]"), "{refused:?}");
+    // A large one is refused before it is sent.
+    let refused = client.run("APPEND INBOX {1000000}").await;
+    assert!(refused.tagged.starts_with("NO [OVERQUOTA]"), "{refused:?}");
+    client.ok("SELECT INBOX").await;
+    client.ok("COPY 1 Sent").await;
+    client.ok("MOVE 1 Trash").await;
+    client.ok("SELECT Sent").await;
+    client.ok("STORE 1 +FLAGS (\\Deleted)").await;
+    client.ok("EXPUNGE").await;
+    client.ok("SELECT Trash").await;
+    client.ok("STORE 1 +FLAGS (\\Deleted)").await;
+    client.ok("EXPUNGE").await;
+    client.ok(&command).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_ends_when_nobody_waits_for_it() {
+    let server = Server::start();
+    let mut client = server.alice().await;
+    let line = "nothing to be found in here, however long one looks for it\r\n";
+    let letter = format!("Subject: x\r\n\r\n{}", line.repeat(2_000));
+    for _ in 0..5 {
+        client.append("INBOX", letter.as_bytes()).await;
+    }
+    client.ok("SELECT INBOX").await;
+    for _ in 0..8 {
+        client.ok("COPY 1:* INBOX").await;
+    }
+    let before = server.jobs.load(std::sync::atomic::Ordering::SeqCst);
+    client.ok("SEARCH BODY needle").await;
+    let whole = server.jobs.load(std::sync::atomic::Ordering::SeqCst) - before;
+    client.send("x SEARCH BODY needle\r\n").await;
+    drop(client);
+    while !server.registry.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let broken_off = server.jobs.load(std::sync::atomic::Ordering::SeqCst) - before - whole;
+    assert!(whole >= 3, "the search was too short to be broken off: {whole}");
+    assert!(broken_off < whole, "{broken_off} of {whole} slices were done for nobody");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mailbox_that_went_is_not_to_be_created() {
+    let server = Server::start();
+    let (mut one, mut two) = (server.alice().await, server.alice().await);
+    one.ok("CREATE Old").await;
+    one.append("Old", b"Subject: x\r\n\r\nhi\r\n").await;
+    two.ok("SELECT Old").await;
+    one.ok("DELETE Old").await;
+    // The target exists, the mailbox that is open does not.
+    two.send("x COPY 1 INBOX\r\n").await;
+    let line = two.line().await;
+    assert!(line.starts_with("x NO [NONEXISTENT]"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_small_messages_in_one_command_are_taken() {
+    let server = Server::start();
+    let mut client = server.alice().await;
+    let letter = format!("Subject: x\r\n\r\n{}\r\n", "y".repeat(4_000));
+    let literal = format!(" {{{}+}}\r\n{letter}", letter.len());
+    client.ok(format!("APPEND INBOX{}", literal.repeat(300))).await;
+    let status = client.ok("STATUS INBOX (MESSAGES)").await.lines();
+    assert_eq!(status, ["* STATUS \"INBOX\" (MESSAGES 300)"]);
+}

@@ -10,6 +10,8 @@ mod grammar;
 mod hostile;
 mod limits;
 mod meeting;
+mod responses;
+mod resync;
 mod stress;
 mod structure;
 mod tls;

@@ -130,10 +130,30 @@ async fn delivered_mail_is_heard_of() {
     let taken = mailfile::intake::intake(store, LETTER, &facts).unwrap();
     let path = store.paths().into_iter().find(|path| path.contains("alice")).unwrap();
     let db = store.database(&path).unwrap();
-    for (uid, already) in [(1, false), (0, true)] {
-        let written = store
-            .write::<_, store::StoreError>(&[&db], |w| mailfile::deliver(w, &db, &taken.prepared));
-        assert_eq!(written.unwrap().value, mailfile::Delivered { uid, already });
+    let inbox = mailfile::rules::Verdict::default();
+    let first = mailfile::Outcome::Delivered { uid: 1, warn: None };
+    for outcome in [first, mailfile::Outcome::Already] {
+        let written = store.write::<_, store::StoreError>(&[&db], |w| {
+            mailfile::deliver(w, &db, &taken.prepared, &inbox)
+        });
+        assert_eq!(written.unwrap().value, outcome);
     }
     assert!(client.ok("NOOP").await.lines().contains(&String::from("* 1 EXISTS")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_change_does_not_hide_what_somebody_else_changed() {
+    for enable in ["NOOP", "ENABLE CONDSTORE", "ENABLE QRESYNC"] {
+        let server = Server::start();
+        let (mut one, mut two) = two(&server, 2).await;
+        one.ok(enable).await;
+        one.ok("STORE 1:2 FLAGS.SILENT (Green)").await;
+        two.ok("NOOP").await;
+        two.ok("STORE 1 +FLAGS (\\Seen)").await;
+        // One has not heard of it yet.
+        let mut told = one.ok("STORE 1:2 -FLAGS.SILENT (Green)").await.lines();
+        told.extend(one.ok("NOOP").await.lines());
+        let flags: Vec<_> = told.iter().filter(|line| line.contains("FLAGS (\\Seen")).collect();
+        assert_eq!(flags.len(), 1, "{enable}: {told:?}");
+    }
 }

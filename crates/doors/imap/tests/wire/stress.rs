@@ -1,106 +1,239 @@
-//! Several clients change one mailbox at once. Each keeps the numbers that it was told of, and
-//! whatever a reply says of a number has to fit them.
+//! Many sessions change the same mailboxes with random commands. Each has a model of what it was
+//! told, which whatever it hears has to fit; and in the end nothing is lost, doubled or forgotten.
+//!
+//! `IMAP_STRESS_SEEDS` and `IMAP_STRESS_STEPS` make the runs longer, `IMAP_STRESS_SEED` repeats
+//! one, `IMAP_STRESS_TAIL` shows more of the end of a run that failed.
+
+mod deleter;
+mod player;
+mod script;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
 
 use crate::client::Client;
 use crate::fixture::Server;
+use crate::grammar::fetched;
 
-const CLIENTS: u64 = 3;
-const STEPS: u64 = 60;
+use deleter::Deleter;
+use player::Player;
+use view::{Flags, Mode, flags_of};
 
-/// A client's picture of the mailbox: the uid of each number, where it is known.
-struct Picture {
-    client: Client,
-    uids: Vec<Option<u32>>,
-    state: u64,
-}
+/// The mailboxes.
+const MAILBOXES: [&str; 2] = ["INBOX", "Work"];
+/// Sessions of each run.
+const MODES: [Mode; 5] = [Mode::Plain, Mode::Condstore, Mode::Qresync, Mode::Plain, Mode::Qresync];
+/// Lines of a run that are shown when it fails.
+const TAIL: u64 = 80;
 
-/// The number in front of `word` in `* number word`.
-fn number(line: &str, word: &str) -> Option<usize> {
-    line.strip_prefix("* ")?.strip_suffix(word)?.trim_end().parse().ok()
-}
+/// Random numbers that a seed repeats.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
 
-/// Number and uid of a FETCH.
-fn fetched(line: &str) -> Option<(usize, u32)> {
-    let (number, rest) = line.strip_prefix("* ")?.split_once(" FETCH (")?;
-    let (_, uid) = rest.split_once("UID ")?;
-    let digits = uid.find(|c: char| !c.is_ascii_digit()).unwrap_or(uid.len());
-    Some((number.parse().ok()?, uid[..digits].parse().ok()?))
-}
-
-impl Picture {
-    async fn open(server: &Server, seed: u64) -> Picture {
-        let mut picture = Picture { client: server.alice().await, uids: Vec::new(), state: seed };
-        picture.run("SELECT INBOX").await;
-        picture
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..4 {
+            random.next();
+        }
+        random
     }
 
-    fn random(&mut self, below: u64) -> u64 {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.state >> 33) % below
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    async fn run(&mut self, command: &str) {
-        let replies = self.client.run(command).await;
-        let shifts = !["FETCH", "STORE", "SEARCH"].iter().any(|word| command.starts_with(word));
-        for line in replies.lines() {
-            if let Some(count) = number(&line, "EXISTS") {
-                assert!(count >= self.uids.len(), "{command}: {line} shrinks {}", self.uids.len());
-                self.uids.resize(count, None);
-            } else if let Some(gone) = number(&line, "EXPUNGE") {
-                assert!(shifts, "{command}: {line}");
-                assert!(gone <= self.uids.len(), "{command}: {line} of {}", self.uids.len());
-                self.uids.remove(gone - 1);
-            } else if let Some((at, uid)) = fetched(&line) {
-                let known =
-                    self.uids.get_mut(at - 1).unwrap_or_else(|| panic!("{command}: {line}"));
-                assert!(known.is_none_or(|known| known == uid), "{command}: {line}, was {known:?}");
-                *known = Some(uid);
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What was said, of which the end is shown when the run fails.
+#[derive(Clone)]
+pub struct Tape(Arc<Mutex<VecDeque<String>>>, u64);
+
+impl Tape {
+    fn new(seed: u64) -> Tape {
+        Tape(Arc::default(), seed)
+    }
+
+    pub fn note(&self, line: String) {
+        let mut lines = self.0.lock().unwrap();
+        if lines.len() == setting("IMAP_STRESS_TAIL", TAIL) as usize {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+}
+
+/// Shows the tape when its run panics.
+struct Shown(Tape);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let lines = self.0.0.lock().unwrap();
+            let all: Vec<&str> = lines.iter().map(String::as_str).collect();
+            eprintln!("IMAP_STRESS_SEED={} ended with:\n{}", self.0.1, all.join("\n"));
+        }
+    }
+}
+
+/// A message whose fate its owner knows.
+#[derive(Clone, Debug)]
+pub struct Mine {
+    pub id: String,
+    pub mailbox: &'static str,
+    pub uid: u32,
+    /// It was marked deleted at some time, so that others may have removed it.
+    pub may_be_gone: bool,
+}
+
+fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
+}
+
+/// The seeds of a test: the usual number, more, or just one.
+fn seeds(usual: u64) -> Vec<u64> {
+    match setting("IMAP_STRESS_SEED", 0) {
+        0 => (1..=setting("IMAP_STRESS_SEEDS", usual)).collect(),
+        one => vec![one],
+    }
+}
+
+/// What is in a mailbox: uid to id, flags and modseq.
+type Truth = BTreeMap<u32, (String, Flags, u64)>;
+
+async fn truth(server: &Server) -> BTreeMap<&'static str, Truth> {
+    let mut client = server.alice().await;
+    client.ok("ENABLE CONDSTORE").await;
+    let mut all = BTreeMap::new();
+    for mailbox in MAILBOXES {
+        client.ok(format!("EXAMINE {mailbox}")).await;
+        let fetch = "UID FETCH 1:* (UID FLAGS MODSEQ BODY.PEEK[HEADER.FIELDS (SUBJECT)])";
+        let mut found = Truth::new();
+        let replies = client.ok(fetch).await.untagged;
+        for unit in replies.iter().filter(|unit| !unit.starts_with(b"* FLAGS")) {
+            let row = fetched(unit);
+            let (uid, modseq) = (row.uid.unwrap(), row.modseq.unwrap());
+            let header = row.sections[0].1.clone().unwrap();
+            let text = String::from_utf8(header).unwrap();
+            let id = text.trim().strip_prefix("Subject: ").unwrap().to_owned();
+            let before = found.insert(uid, (id, flags_of(&row), modseq));
+            assert!(before.is_none(), "uid {uid} is told twice in {mailbox}");
+        }
+        all.insert(mailbox, found);
+    }
+    all
+}
+
+/// Nothing that has to be there is lost, and nothing is there that nobody put there.
+fn account(mine: &[Mine], truth: &BTreeMap<&'static str, Truth>) {
+    let mut expected = BTreeSet::new();
+    for one in mine {
+        let there = truth[one.mailbox].get(&one.uid);
+        match there {
+            Some((id, ..)) => assert_eq!(*id, one.id, "another message: {one:?}"),
+            None => assert!(one.may_be_gone, "lost: {one:?}"),
+        }
+        assert!(expected.insert((one.mailbox, one.uid)), "given twice: {one:?}");
+    }
+    for (mailbox, rows) in truth {
+        for (uid, (id, ..)) in rows {
+            assert!(expected.contains(&(*mailbox, *uid)), "{mailbox} {uid} {id} is nobody's");
+        }
+    }
+}
+
+async fn finish(server: &Server, mut players: Vec<Player>, deleter: Deleter) {
+    for player in &mut players {
+        player.settle().await;
+    }
+    let truth = truth(server).await;
+    let mut mine = deleter.mine;
+    for player in players {
+        player.check(&truth);
+        mine.extend(player.mine);
+    }
+    account(&mine, &truth);
+}
+
+async fn start(server: &Server, seed: u64, tape: &Tape) -> Vec<Player> {
+    let mut client = server.alice().await;
+    client.ok("CREATE Work").await;
+    let mut players = Vec::new();
+    for (number, mode) in MODES.into_iter().enumerate() {
+        let client: Client = server.alice().await;
+        let random = Random::new(seed * 100 + number as u64);
+        players.push(Player::open(client, (number, mode), random, tape.clone()).await);
+    }
+    players
+}
+
+/// One command after the other, so that the seed repeats the run.
+async fn in_turns(seed: u64, steps: u64) {
+    let tape = Tape::new(seed);
+    let _shown = Shown(tape.clone());
+    let server = Server::start();
+    let mut players = start(&server, seed, &tape).await;
+    let mut deleter = Deleter::open(&server, Random::new(seed), tape.clone());
+    let mut random = Random::new(seed ^ 0xabcd);
+    for _ in 0..steps {
+        match random.below(players.len() + 1) {
+            at if at < players.len() => players[at].step().await,
+            _ => deleter.step(),
+        }
+    }
+    finish(&server, players, deleter).await;
+}
+
+/// All sessions at once: the seed only repeats what each of them asks for.
+async fn at_once(seed: u64, steps: u64) {
+    let server = Server::start();
+    let whole = Tape::new(seed);
+    let players = start(&server, seed, &whole).await;
+    let mut tasks = Vec::new();
+    for mut player in players {
+        let tape = Tape::new(seed);
+        player.tape = tape.clone();
+        tasks.push(tokio::spawn(async move {
+            let _shown = Shown(tape);
+            for _ in 0..steps {
+                player.step().await;
             }
-        }
-        let fine = replies.tagged.starts_with("OK") || replies.tagged.contains("EXPUNGEISSUED");
-        assert!(fine, "{command}: {}", replies.tagged);
+            player
+        }));
     }
-
-    async fn step(&mut self) {
-        let at = 1 + self.random(self.uids.len() as u64 + 1);
-        match self.random(9) {
-            0..3 => self.run("APPEND INBOX {20+}\r\nSubject: x\r\n\r\nhello\r").await,
-            3 => self.run(&format!("STORE {at} +FLAGS (\\Deleted)")).await,
-            4 => self.run(&format!("STORE {at}:* +FLAGS.SILENT (\\Seen K{at})")).await,
-            5 => self.run("EXPUNGE").await,
-            6 => self.run(&format!("FETCH {at}:* (UID FLAGS)")).await,
-            7 => self.run(&format!("UID MOVE {at} INBOX")).await,
-            _ => self.run("NOOP").await,
-        }
+    let mut deleter = Deleter::open(&server, Random::new(seed), whole);
+    for _ in 0..steps {
+        deleter.step();
+        tokio::task::yield_now().await;
     }
+    let mut players = Vec::new();
+    for task in tasks {
+        players.push(task.await.unwrap());
+    }
+    finish(&server, players, deleter).await;
+}
 
-    async fn play(mut self) -> Picture {
-        for _ in 0..STEPS {
-            self.step().await;
-        }
-        self
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_and_flags_stay_right_in_turns() {
+    for seed in seeds(6) {
+        in_turns(seed, setting("IMAP_STRESS_STEPS", 250)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn numbers_stay_right_while_many_change_one_mailbox() {
-    let server = Server::start();
-    let mut tasks = Vec::new();
-    for seed in 1..=CLIENTS {
-        tasks.push(tokio::spawn(Picture::open(&server, seed).await.play()));
+async fn numbers_and_flags_stay_right_while_all_change_at_once() {
+    for seed in seeds(2) {
+        at_once(seed, setting("IMAP_STRESS_STEPS", 80)).await;
     }
-    let mut pictures = Vec::new();
-    for task in tasks {
-        pictures.push(task.await.unwrap());
-    }
-    let mut seen = Vec::new();
-    for picture in &mut pictures {
-        picture.run("NOOP").await;
-        picture.run("FETCH 1:* (UID)").await;
-        assert!(picture.uids.is_sorted());
-        seen.push(picture.uids.clone());
-    }
-    seen.dedup();
-    assert_eq!(seen.len(), 1, "the clients see different mailboxes: {seen:?}");
-    assert!(seen[0].iter().all(Option::is_some));
 }

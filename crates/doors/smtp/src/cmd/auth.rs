@@ -118,27 +118,33 @@ async fn check(
 ) -> Result<Result<Option<Person>, DirectoryError>, Broken> {
     let Credentials { name, password } = credentials;
     let directory = &session.door.parts.directory;
-    match directory.remembered(&name, &password) {
+    let peer = session.wire.peer();
+    let address = peer.map(|peer| peer.ip());
+    match directory.remembered_from(&name, &password, address) {
         Ok(None) => {}
         known => return Ok(known),
     }
-    let Some(_turn) = session.door.parts.registry.sign_in_turn().await else {
+    let Some(_turn) = session.door.parts.registry.sign_in_turn_of(peer, &name).await else {
         return Ok(Err(DirectoryError::Busy));
     };
-    let work = move |door: &Door| door.parts.directory.sign_in(&name, &password);
+    let work = move |door: &Door| door.parts.directory.sign_in_from(&name, &password, address);
     session.run_work(Weight::Heavy, work).await
 }
 
 async fn act(session: &mut Session, credentials: Credentials) -> Step {
     let name = credentials.name.clone();
     match check(session, credentials).await {
+        Ok(Ok(Some(person))) if session.seat.try_set_user(&person.full_name).is_err() => {
+            Stats::add(&session.door.parts.stats.limited, 1);
+            reply::USER_TOO_BUSY.into()
+        }
         Ok(Ok(Some(person))) => {
             Stats::add(&session.door.parts.stats.logins, 1);
-            session.seat.set_user(&person.full_name);
             session.person = Some(person);
             reply::SIGNED_IN.into()
         }
-        Ok(Ok(None)) => {
+        // Whoever is locked out hears what a wrong password hears.
+        Ok(Ok(None) | Err(DirectoryError::LockedOut { .. })) => {
             tracing::info!(
                 session = session.seat.id(),
                 name,

@@ -32,7 +32,10 @@ fn answer(session: &mut Session, extended: bool) {
 fn capabilities(session: &Session) -> Vec<String> {
     let size = format!("SIZE {}", session.settings().message_bytes_max);
     let mut names = vec![size];
-    names.extend(["PIPELINING", "8BITMIME", "ENHANCEDSTATUSCODES", "DSN"].map(String::from));
+    names.extend(
+        ["PIPELINING", "8BITMIME", "ENHANCEDSTATUSCODES", "DSN", "CHUNKING", "SMTPUTF8"]
+            .map(String::from),
+    );
     if session.door.parts.tls.is_some() && !session.wire.is_tls() {
         names.push(String::from("STARTTLS"));
     }

@@ -2,7 +2,7 @@
 //! within the process.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code, missing_docs)]
 
-use directory::{Directory, NewPassword, NewPerson};
+use directory::{Directory, NewGroup, NewPassword, NewPerson};
 use router::{Router, RouterOptions};
 use session::{Job, Pool, Stopper, Wire};
 use smtp::{Door, Listener, Parts, Settings};
@@ -23,6 +23,8 @@ pub struct House {
     pub router: Arc<Router>,
     pub store: Arc<Store>,
     pub stats: Arc<smtp::Stats>,
+    pub registry: session::Registry,
+    pub directory: Arc<Directory>,
     stopper: Stopper,
     stopping: session::Stopping,
     _dir: tempfile::TempDir,
@@ -48,15 +50,20 @@ impl House {
                 full_name: full.to_owned(),
                 short_name: short.to_owned(),
                 password: Some(NewPassword::Plain(format!("pw-{short}-1").into_bytes())),
+                aliases: vec![format!("{}.example@example.test", &short[..1])],
                 ..NewPerson::default()
             };
             directory.add_person(person).unwrap();
         }
+        let members = vec![String::from("Alice Example"), String::from("bob")];
+        let crew = NewGroup { name: String::from("crew"), members, ..NewGroup::default() };
+        directory.add_group(crew).unwrap();
         let router_options = RouterOptions {
             mailboxes: 2,
             delivery_threads: 1,
             hop_limit: 25,
             host_name: String::from("mail1.example.test"),
+            ..RouterOptions::default()
         };
         let router = Router::start(store.clone(), directory.clone(), router_options).unwrap();
         let mut chosen = Settings {
@@ -67,19 +74,20 @@ impl House {
         };
         settings(&mut chosen);
         let stats = Arc::new(smtp::Stats::default());
+        let registry = session::Registry::default();
         let door = Door::new(Parts {
             store: store.clone(),
-            directory,
+            directory: directory.clone(),
             router: router.clone(),
             pool: Arc::new(Threads),
             budget: session::Budget::new(64 * 1024 * 1024),
-            registry: session::Registry::default(),
+            registry: registry.clone(),
             tls: None,
             settings: chosen,
             stats: stats.clone(),
         });
         let (stopper, stopping) = session::stopping();
-        House { door, router, store, stats, stopper, stopping, _dir: dir }
+        House { door, router, store, stats, registry, directory, stopper, stopping, _dir: dir }
     }
 
     /// Opens a connection.
@@ -87,6 +95,15 @@ impl House {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let (door, stopping) = (self.door.clone(), self.stopping.clone());
         tokio::spawn(door.serve_wire(Wire::memory(near), listener, stopping));
+        Client { stream: BufReader::new(far) }
+    }
+
+    /// Opens a connection that comes from this address to port 25.
+    pub fn connect_from(&self, address: &str) -> Client {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let (door, stopping) = (self.door.clone(), self.stopping.clone());
+        let peer = std::net::SocketAddr::new(address.parse().unwrap(), 1_024);
+        tokio::spawn(door.serve_wire(Wire::memory_from(near, peer), Listener::Relay, stopping));
         Client { stream: BufReader::new(far) }
     }
 

@@ -15,7 +15,7 @@ fn strings_of_every_kind() {
         ("\"\"", b""),
         ("\"a b\"", b"a b"),
         (r#""a\"b\\c""#, br#"a"b\c"#),
-        ("{3}\r\na\0c", b"a\0c"),
+        ("{3}\r\na\rc", b"a\rc"),
         ("{0+}\r\n", b""),
         ("\"caf\u{e9}\"", "caf\u{e9}".as_bytes()),
     ];
@@ -31,6 +31,7 @@ fn strings_of_every_kind() {
         "{+3}\r\nabc",
         "{3++}\r\nabc",
         "{3 }\r\nabc",
+        "{3}\r\na\0c",
         "{3}abc",
         "{-1}\r\n",
         "{99999999999999999999}\r\n",
