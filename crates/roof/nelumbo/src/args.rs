@@ -1,17 +1,27 @@
 //! The command line: every subcommand with its options and help.
 
 mod db;
+mod directory;
+mod group;
+mod import;
+mod mail;
+mod objects;
+mod queue;
+mod restore;
+mod user;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use server::{Request, UserAdd, UserSet};
-
 use self::db::Db;
-use crate::ask::carry_out;
+use self::directory::{CatchAll, MailIn};
+use self::group::Group;
+use self::mail::Mail;
+use self::objects::{Log, Objects};
+use self::user::User;
 use crate::place::Place;
-use crate::{Ending, console, password, reference, run, show};
+use crate::{Ending, console, manual, password, reference, run, show};
+use clap::{Args, Parser, Subcommand};
 
 /// A collaboration server: mail, people and groups, databases.
 ///
@@ -48,6 +58,16 @@ enum Command {
     Check(Dir),
     /// The version of this program
     Version,
+    /// Write the manual pages of this program into a folder
+    Manual {
+        /// The folder
+        folder: PathBuf,
+    },
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Write the reference pages into a folder
     #[command(hide = true)]
     Reference {
@@ -71,6 +91,15 @@ enum Command {
     /// The transaction log
     #[command(subcommand)]
     Log(Log),
+    /// Mail that waits, comes in from elsewhere or goes out
+    #[command(subcommand)]
+    Mail(Mail),
+    /// Databases that take mail under an address of their own
+    #[command(subcommand)]
+    MailIn(MailIn),
+    /// Who gets mail for addresses of a domain that nobody has
+    #[command(subcommand)]
+    CatchAll(CatchAll),
 }
 
 #[derive(Debug, Args)]
@@ -137,128 +166,6 @@ struct Setup {
     password_stdin: bool,
 }
 
-#[derive(Debug, Subcommand)]
-enum User {
-    /// Register a person: DIR NAME
-    Add(AddUser),
-    /// Change a person: DIR NAME
-    Set(SetUser),
-    /// Set a password: DIR NAME
-    Passwd {
-        /// Data directory and name
-        #[arg(value_name = "DIR|NAME")]
-        words: Vec<String>,
-        /// Read the password from standard input
-        #[arg(long)]
-        password_stdin: bool,
-    },
-    /// Give a person another full name: DIR NAME NEWNAME
-    Rename(Words),
-    /// Remove a person: DIR NAME; the mail file stays
-    Remove {
-        /// Data directory and name
-        #[arg(value_name = "DIR|NAME")]
-        words: Vec<String>,
-        /// Also delete the mail file
-        #[arg(long)]
-        with_mail: bool,
-    },
-    /// All people
-    List(Dir),
-}
-
-#[derive(Debug, Args)]
-struct AddUser {
-    /// Data directory and full name
-    #[arg(value_name = "DIR|NAME")]
-    words: Vec<String>,
-    /// Short name and local part of the address (default: made of the full name)
-    #[arg(long, value_name = "NAME", alias = "short")]
-    short_name: Option<String>,
-    /// Another name or address (may be given again)
-    #[arg(long = "alias", value_name = "NAME")]
-    aliases: Vec<String>,
-    /// Mail goes on to this address
-    #[arg(long, value_name = "ADDRESS")]
-    forward: Option<String>,
-    /// Make the person an administrator
-    #[arg(long)]
-    admin: bool,
-    /// Read the password from standard input
-    #[arg(long, conflicts_with = "no_password")]
-    password_stdin: bool,
-    /// The person cannot sign in
-    #[arg(long)]
-    no_password: bool,
-}
-
-#[derive(Debug, Args)]
-struct SetUser {
-    /// Data directory and name
-    #[arg(value_name = "DIR|NAME")]
-    words: Vec<String>,
-    /// Replace the other names and addresses (may be given again; one empty one: none)
-    #[arg(long = "alias", value_name = "NAME")]
-    aliases: Vec<String>,
-    /// Mail goes on to this address (empty: no more)
-    #[arg(long, value_name = "ADDRESS")]
-    forward: Option<String>,
-    /// Refuse or allow sign-in
-    #[arg(long, value_name = "true|false")]
-    disabled: Option<bool>,
-    /// Make or unmake an administrator
-    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
-    admin: Option<bool>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Group {
-    /// Add a group: DIR NAME
-    Add {
-        /// Data directory and name
-        #[arg(value_name = "DIR|NAME")]
-        words: Vec<String>,
-        /// Internet address of the group
-        #[arg(long, value_name = "ADDRESS")]
-        address: Option<String>,
-        /// A member: name or address (may be given again)
-        #[arg(long = "member", value_name = "NAME")]
-        members: Vec<String>,
-    },
-    /// Remove a group: DIR NAME
-    Remove(Words),
-    /// All groups
-    List(Dir),
-    /// Members of a group: DIR NAME
-    Members {
-        /// Data directory and name
-        #[arg(value_name = "DIR|NAME")]
-        words: Vec<String>,
-        /// Add a member (may be given again)
-        #[arg(long, value_name = "NAME")]
-        add: Vec<String>,
-        /// Take a member out (may be given again)
-        #[arg(long, value_name = "NAME")]
-        remove: Vec<String>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-enum Objects {
-    /// Totals
-    Status(Dir),
-    /// Read every object and check it
-    Verify(Dir),
-    /// Compare the counts with the databases, and mend them
-    Resync(Dir),
-}
-
-#[derive(Debug, Subcommand)]
-enum Log {
-    /// State of the log
-    Status(Dir),
-}
-
 impl Arguments {
     /// Does what was asked.
     pub(crate) fn run(self) -> Result<(), Ending> {
@@ -273,6 +180,8 @@ impl Arguments {
             Command::Reload(dir) => run::reload(&place.split(dir.words, 0, 0)?.0),
             Command::Check(dir) => run::check(&place.split(dir.words, 0, 0)?.0, json),
             Command::Version => show::line(&format!("nelumbo {}", env!("CARGO_PKG_VERSION"))),
+            Command::Manual { folder } => manual::write(&folder),
+            Command::Completions { shell } => manual::complete(shell),
             Command::Reference { folder } => reference::write(&folder),
             Command::Console(words) => {
                 let (dir, words) = place.split(words.words, 0, usize::MAX)?;
@@ -282,10 +191,10 @@ impl Arguments {
             Command::Group(group) => group.run(&place, json),
             Command::Db(db) => db.run(&place, json),
             Command::Objects(objects) => objects.run(&place, json),
-            Command::Log(Log::Status(dir)) => {
-                let (dir, _) = place.split(dir.words, 0, 0)?;
-                show::reply(carry_out(&dir, Request::LogStatus)?, show::LOG, json)
-            }
+            Command::Log(log) => log.run(&place, json),
+            Command::Mail(mail) => mail.run(&place, json),
+            Command::MailIn(mail_in) => mail_in.run(&place, json),
+            Command::CatchAll(catch_all) => catch_all.run(&place, json),
         }
     }
 }
@@ -304,108 +213,10 @@ impl Setup {
     }
 }
 
-impl User {
-    fn run(self, place: &Place, json: bool) -> Result<(), Ending> {
-        let (dir, request) = match self {
-            Self::Add(add) => add.request(place)?,
-            Self::Set(set) => set.request(place)?,
-            Self::Passwd { words, password_stdin } => {
-                let (dir, name) = one(place, words)?;
-                let password = password::get(password_stdin, &name)?;
-                (dir, Request::UserPasswd { name, password })
-            }
-            Self::Rename(words) => {
-                let (dir, mut words) = place.split(words.words, 2, 2)?;
-                let full_name = words.remove(1);
-                (dir, Request::UserRename { name: words.remove(0), full_name })
-            }
-            Self::Remove { words, with_mail } => {
-                let (dir, name) = one(place, words)?;
-                (dir, Request::UserRemove { name, with_mail })
-            }
-            Self::List(dir) => (place.split(dir.words, 0, 0)?.0, Request::UserList),
-        };
-        show::reply(carry_out(&dir, request)?, show::USER, json)
-    }
-}
-
 /// The data directory and the one word besides.
 fn one(place: &Place, words: Vec<String>) -> Result<(server::DataDir, String), Ending> {
     let (dir, mut words) = place.split(words, 1, 1)?;
     Ok((dir, words.remove(0)))
-}
-
-impl AddUser {
-    fn request(self, place: &Place) -> Result<(server::DataDir, Request), Ending> {
-        let (dir, full_name) = one(place, self.words)?;
-        let password = match self.no_password {
-            true => None,
-            false => Some(password::get(self.password_stdin, &full_name)?),
-        };
-        let short_name = self.short_name.unwrap_or_else(|| server::short_name(&full_name));
-        if short_name.is_empty() {
-            let problem = format!("{full_name}: {}; give --short-name", server::NO_SHORT_NAME);
-            return Err(Ending::misuse(problem));
-        }
-        let add = UserAdd {
-            full_name,
-            short_name,
-            password,
-            aliases: self.aliases,
-            forward: self.forward,
-            admin: self.admin,
-        };
-        Ok((dir, Request::UserAdd(add)))
-    }
-}
-
-impl SetUser {
-    fn request(self, place: &Place) -> Result<(server::DataDir, Request), Ending> {
-        let (dir, name) = one(place, self.words)?;
-        let named = !self.aliases.is_empty();
-        let aliases = self.aliases.into_iter().filter(|alias| !alias.is_empty()).collect();
-        let set = UserSet {
-            name,
-            aliases: named.then_some(aliases),
-            forward: self.forward,
-            disabled: self.disabled,
-            admin: self.admin,
-        };
-        Ok((dir, Request::UserSet(set)))
-    }
-}
-
-impl Group {
-    fn run(self, place: &Place, json: bool) -> Result<(), Ending> {
-        let (dir, request) = match self {
-            Self::Add { words, address, members } => {
-                let (dir, name) = one(place, words)?;
-                (dir, Request::GroupAdd { name, address, members })
-            }
-            Self::Remove(words) => {
-                let (dir, name) = one(place, words.words)?;
-                (dir, Request::GroupRemove { name })
-            }
-            Self::List(dir) => (place.split(dir.words, 0, 0)?.0, Request::GroupList),
-            Self::Members { words, add, remove } => {
-                let (dir, name) = one(place, words)?;
-                (dir, Request::GroupMembers { name, add, remove })
-            }
-        };
-        show::reply(carry_out(&dir, request)?, show::GROUP, json)
-    }
-}
-
-impl Objects {
-    fn run(self, place: &Place, json: bool) -> Result<(), Ending> {
-        let (dir, request) = match self {
-            Self::Status(dir) => (dir, Request::ObjectsStatus),
-            Self::Verify(dir) => (dir, Request::ObjectsVerify),
-            Self::Resync(dir) => (dir, Request::ObjectsResync),
-        };
-        let (dir, _) = place.split(dir.words, 0, 0)?;
-        show::reply(carry_out(&dir, request)?, show::OBJECTS, json)
-    }
 }
 
 #[cfg(test)]
@@ -440,7 +251,29 @@ mod tests {
             "db move DIR mail/ada.nsf archive/ada.nsf",
             "db remove DIR mail/ada.nsf --yes",
             "objects verify DIR",
+            "objects list DIR --after AB --limit 5",
+            "objects prune DIR --days 0 --dry-run",
+            "objects estimate DIR --threshold 4096 --threshold 65536",
             "log status DIR --json",
+            "log archive DIR",
+            "manual man1",
+            "completions bash",
+            "mail import DIR ada --mbox PATH",
+            "mail import DIR ada --imap HOST --user NAME --password-stdin --folder Sent --into Old",
+            "mail export DIR ada --maildir PATH",
+            "mail restore DIR ada --since 24 --folder INBOX",
+            "mail deleted DIR ada",
+            "db copy DIR mail/ada.nsf /backup/ada.nsf --self-contained",
+            "db copy DIR /backup/ada.nsf mail/ada2.nsf --from-file",
+            "user set DIR ada --quota 2G --warning 1.8G",
+            "user rule add DIR ada --name Lists --if=header --then=stop",
+            "user block DIR ada --add spam@example.org",
+            "user unlock DIR",
+            "group add DIR Staff --type mail",
+            "mail queue list DIR --state held",
+            "mail queue resend DIR 1234ABCD --to ben@example.org",
+            "mail-in add DIR Orders orders.nsf --address orders@example.org",
+            "catch-all set DIR example.org ada",
         ];
         for line in lines {
             let words = std::iter::once("nelumbo").chain(line.split(' '));

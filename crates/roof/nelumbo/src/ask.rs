@@ -3,17 +3,21 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use server::progress::{Progress, Unheard};
 use server::{DataDir, Reached, Reply, Request, Settings, SettingsError, Site, chain};
 
 use crate::Ending;
+use crate::progress::Bar;
 
 /// How long a starting server or another command is waited for.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Asks the server of the directory; without one, opens the directory and does it here.
+/// Asks the server of the directory; without one, opens the directory and does it here. Long work
+/// shows how far it is, and Ctrl-C stops it in order.
 pub(crate) fn carry_out(dir: &DataDir, request: Request) -> Result<Reply, Ending> {
     must_be_a_server(dir)?;
-    match reach(dir, &request)? {
+    let mut bar = Bar::begin();
+    match reach_with(dir, &request, &mut bar)? {
         Reached::Server(reply) => Ok(reply),
         Reached::Owned(_lock) => {
             if matches!(request, Request::Stop | Request::Status | Request::Reload) {
@@ -21,12 +25,12 @@ pub(crate) fn carry_out(dir: &DataDir, request: Request) -> Result<Reply, Ending
             }
             let settings = settings(dir)?;
             if let Request::DbCare { care, paths } = &request {
-                let reply = server::care_for(dir, &settings, *care, paths);
+                let reply = server::care_for(dir, &settings, *care, paths, &mut bar);
                 return reply.map_err(|error| Ending::trouble(chain(&error)));
             }
             let opened = Site::open(dir, &settings);
             let (site, _) = opened.map_err(|error| Ending::trouble(chain(&error)))?;
-            let reply = server::perform(&site, request);
+            let reply = server::perform(&site, request, &mut bar);
             site.close().map_err(|error| Ending::trouble(chain(&error)))?;
             Ok(reply)
         }
@@ -49,7 +53,17 @@ pub(crate) fn confirm(question: &str, option: &str) -> Result<(), Ending> {
 
 /// Asks the server of the directory; a lock when there is none.
 pub(crate) fn reach(dir: &DataDir, request: &Request) -> Result<Reached, Ending> {
-    server::reach(dir, request, WAIT).map_err(|error| Ending::trouble(chain(&error)))
+    reach_with(dir, request, &mut Unheard)
+}
+
+/// As [`reach`], with an ear for the steps of long work.
+pub(crate) fn reach_with(
+    dir: &DataDir,
+    request: &Request,
+    progress: &mut dyn Progress,
+) -> Result<Reached, Ending> {
+    let reached = server::reach(dir, request, WAIT, progress);
+    reached.map_err(|error| Ending::trouble(chain(&error)))
 }
 
 /// That nobody serves the directory, and what to do.

@@ -6,9 +6,11 @@
 mod args;
 mod ask;
 mod console;
+mod manual;
 mod memory;
 mod password;
 mod place;
+mod progress;
 mod reference;
 mod run;
 mod show;

@@ -24,6 +24,17 @@ pub(crate) fn get(from_stdin: bool, name: &str) -> Result<Secret, Ending> {
     accept(first)
 }
 
+/// Gets a password that exists already, which is asked for once.
+pub(crate) fn once(from_stdin: bool, name: &str) -> Result<Secret, Ending> {
+    if from_stdin {
+        return accept(read_line(&mut io::stdin().lock())?);
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Ending::misuse("no terminal to ask for a password; give --password-stdin"));
+    }
+    accept(ask(&format!("Password for {name}: "))?)
+}
+
 fn accept(password: String) -> Result<Secret, Ending> {
     if password.is_empty() {
         return Err(Ending::misuse("the password is empty"));

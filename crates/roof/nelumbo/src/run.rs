@@ -35,7 +35,7 @@ pub(crate) fn serve(dir: &DataDir) -> Result<(), Ending> {
         SettingsError::Wrong { .. } => Ending::misuse(chain(&error)),
         SettingsError::Unreadable { .. } => Ending::trouble(chain(&error)),
     })?;
-    start_log(dir, &loaded.settings)?;
+    server::start_log(dir, &loaded.settings)?;
     for remark in &loaded.remarks {
         server::log_remark(&remark.to_string());
     }
@@ -46,17 +46,6 @@ pub(crate) fn serve(dir: &DataDir) -> Result<(), Ending> {
     until_stopped(server)
 }
 
-fn start_log(dir: &DataDir, settings: &Settings) -> Result<(), Ending> {
-    let file = settings.text(Key::LogFile);
-    let path = dir.resolve(file);
-    let bytes_max = settings.number(Key::LogFileBytesMax);
-    if !file.is_empty() {
-        dir.make()?;
-    }
-    let file = (!file.is_empty()).then_some((path.as_path(), bytes_max));
-    Ok(server::start_log(settings.text(Key::LogLevel), file)?)
-}
-
 /// Waits for the order to stop and carries it out within a bounded time.
 fn until_stopped(server: Server) -> Result<(), Ending> {
     if let Err(error) = memory::give_back() {
@@ -64,7 +53,7 @@ fn until_stopped(server: Server) -> Result<(), Ending> {
     }
     server.wait();
     server::notify_supervisor("STOPPING=1");
-    let stop_wait = server.running().site.settings.number(Key::StopWait);
+    let stop_wait = server.running().site.settings().number(Key::StopWait);
     let cut_off = Duration::from_secs(stop_wait) + CUT_OFF;
     let watch = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
         std::thread::sleep(cut_off);
@@ -100,7 +89,7 @@ pub(crate) fn demo(data: Option<PathBuf>, demo: Demo) -> Result<(), Ending> {
     server::check_demo_place(&dir).map_err(trouble)?;
     let settings = server::demo_settings(&options).map_err(trouble)?;
     dir.make()?;
-    start_log(&dir, &settings)?;
+    server::start_log(&dir, &settings)?;
     let start = |error: server::StartError| Ending::trouble(chain(&error));
     let holding = Holding::take(&dir).map_err(start)?;
     let network = Network::open(&settings).map_err(start)?;

@@ -8,10 +8,38 @@ use server::{Reply, columns};
 use crate::Ending;
 
 /// Columns of people.
-pub(crate) const USER: &[&str] =
-    &["short_name", "full_name", "internet_address", "mail_file", "admin", "disabled"];
+pub(crate) const USER: &[&str] = &[
+    "short_name",
+    "full_name",
+    "internet_address",
+    "mail_file",
+    "used_bytes",
+    "quota_bytes",
+    "admin",
+    "disabled",
+];
 /// Columns of groups.
-pub(crate) const GROUP: &[&str] = &["name", "internet_address", "members"];
+pub(crate) const GROUP: &[&str] = &["name", "internet_address", "type", "members"];
+/// Columns of rules for incoming mail.
+pub(crate) const RULES: &[&str] = &["name", "enabled", "if", "then"];
+/// Columns of blocked senders.
+pub(crate) const BLOCKED: &[&str] = &["full_name", "blocked"];
+/// Columns of databases that take mail.
+pub(crate) const MAIL_IN: &[&str] = &["name", "internet_address", "path", "aliases"];
+/// Columns of who gets mail for unknown addresses.
+pub(crate) const CATCH_ALL: &[&str] = &["domain", "name"];
+/// Columns of mail that waits.
+pub(crate) const QUEUE: &[&str] =
+    &["id", "state", "sender", "recipients", "size", "date", "subject", "cause"];
+/// Columns of what became of messages.
+pub(crate) const QUEUE_DONE: &[&str] = &["id", "done"];
+/// Columns of destinations that mail waits for.
+pub(crate) const DESTINATIONS: &[&str] =
+    &["destination", "waiting", "working", "attempts_failed", "next_try_s", "last_error"];
+/// Columns of messages that were taken back.
+pub(crate) const RESTORED: &[&str] = &["unid", "folder", "error"];
+/// Columns of messages that can be taken back.
+pub(crate) const DELETED: &[&str] = &["unid", "from", "subject", "size", "date", "deleted"];
 /// Columns of `db list`.
 pub(crate) const DB: &[&str] = &["path", "title", "notes", "deleted", "size_bytes", "fenced"];
 /// Columns of `db info`.
@@ -25,10 +53,16 @@ pub(crate) const DB_INFO: &[&str] = &[
     "deleted",
     "size_bytes",
     "logical_bytes",
+    "quota_bytes",
+    "warn_bytes",
     "checkpointed_lsn",
     "applied_lsn",
     "fenced",
 ];
+/// Fields of a database written into a file.
+pub(crate) const EXPORTED: &[&str] = &["path", "file", "notes", "objects", "bytes"];
+/// Fields of notes brought over.
+pub(crate) const COPIED_NOTES: &[&str] = &["copied", "already", "missing", "left"];
 /// Columns of `db compact`.
 pub(crate) const COMPACT: &[&str] =
     &["path", "bytes_before", "bytes_after", "freed_bytes", "error"];
@@ -60,7 +94,26 @@ pub(crate) const OBJECTS: &[&str] = &[
     "mismatched",
     "differences",
     "missing",
+    "not_counted",
+    "recount_due",
 ];
+/// Fields of a list of objects.
+pub(crate) const OBJECT_LIST: &[&str] = &["objects", "next"];
+/// Fields of a prune.
+pub(crate) const PRUNED: &[&str] =
+    &["objects", "logical_bytes", "stored_bytes", "pinned", "changed", "dry_run", "stopped"];
+/// Fields of an estimate.
+pub(crate) const ESTIMATE: &[&str] = &[
+    "thresholds",
+    "unreferenced",
+    "unreferenced_bytes",
+    "prunable",
+    "prunable_bytes",
+    "dead_bytes",
+    "adopted_bytes",
+];
+/// Fields of a copy into the archive.
+pub(crate) const ARCHIVED: &[&str] = &["segments", "bytes", "waiting", "trouble"];
 /// Columns of the log.
 pub(crate) const LOG: &[&str] = &[
     "style",
@@ -74,6 +127,7 @@ pub(crate) const LOG: &[&str] = &[
     "records",
     "full",
     "stopped",
+    "archive",
 ];
 /// Columns of `status`.
 pub(crate) const STATUS: &[&str] = &[
@@ -86,6 +140,7 @@ pub(crate) const STATUS: &[&str] = &[
     "mail_waiting",
     "databases",
     "listeners",
+    "alarms",
     "failure",
 ];
 
@@ -145,6 +200,7 @@ fn cell(value: &Value) -> String {
         Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(", "),
+        Value::Object(_) => member(value),
         other => other.to_string(),
     }
 }
@@ -184,12 +240,13 @@ mod tests {
     #[test]
     fn lists_become_tables() {
         let value = json!([
-            { "name": "Everybody", "internet_address": "e@x.test", "members": ["ada", "ben"] },
-            { "name": "B", "internet_address": "", "members": [] },
+            { "name": "Everybody", "internet_address": "e@x.test", "type": "mail",
+              "members": ["ada", "ben"] },
+            { "name": "B", "internet_address": "", "type": "multi", "members": [] },
         ]);
-        let expected = "name       internet address  members\n\
-                        Everybody  e@x.test          ada, ben\n\
-                        B\n";
+        let expected = "name       internet address  type   members\n\
+                        Everybody  e@x.test          mail   ada, ben\n\
+                        B                            multi\n";
         assert_eq!(table(&value, GROUP), expected);
     }
 

@@ -6,9 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::layout::DataDir;
 use crate::listen::DOOR_KEYS;
+use crate::programs;
 use crate::request::chain;
 use crate::settings::{Finding, Key, ROWS, Settings, SettingsError};
 use crate::site::Site;
+use crate::smart_host::SmartHost;
 use crate::tls::Certificates;
 
 /// All findings of a data directory. Beside a running server the databases are not looked at.
@@ -24,7 +26,9 @@ pub fn check(dir: &DataDir) -> Result<Vec<String>, SettingsError> {
         Err(error) => return Err(error),
     };
     let mut found: Vec<String> = loaded.remarks.iter().map(Finding::to_string).collect();
+    found.extend(programs::remarks(&loaded.settings));
     addresses(&loaded.settings, &mut found);
+    elsewhere(dir, &loaded.settings, &mut found);
     files(dir, &loaded.settings, &mut found);
     data(dir, &loaded.settings, &mut found);
     Ok(found)
@@ -39,6 +43,26 @@ fn addresses(settings: &Settings, found: &mut Vec<String>) {
                 found.push(format!("{name} = {address}: also given for {other}"));
             }
         }
+    }
+}
+
+/// Other hosts and other disks.
+fn elsewhere(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
+    if let Err(error) = SmartHost::default().courier(dir, settings) {
+        found.push(format!("transfer.*: {}", chain(&error)));
+    }
+    if settings.text(Key::TransferUser).is_empty()
+        != settings.text(Key::TransferPassword).is_empty()
+    {
+        found.push("transfer.user and transfer.password: give both or none".to_owned());
+    }
+    if settings.text(Key::LogStyle) == "archive" && settings.text(Key::LogArchivePath).is_empty() {
+        found.push("log.style = archive: log.archive_path is missing".to_owned());
+    }
+    let (first, longest) = (settings.number(Key::RetryFirst), settings.number(Key::RetryLongest));
+    if first > longest {
+        found
+            .push(format!("transfer.retry_first_s = {first}: more than retry_longest_s {longest}"));
     }
 }
 
@@ -90,7 +114,8 @@ fn data(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
 }
 
 fn names(site: &Site, found: &mut Vec<String>) {
-    let domain = site.settings.text(Key::Domain);
+    let settings = site.settings();
+    let domain = settings.text(Key::Domain);
     match site.directory.domains() {
         Ok(domains) if domains.iter().any(|known| known.eq_ignore_ascii_case(domain)) => {}
         Ok(domains) => found.push(format!(
@@ -140,12 +165,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let data = example(&dir);
         let text = "[server]\ndomain = 'other.test'\n[listen]\nsmtp = '127.0.0.1:25'\n\
-                    imap = '127.0.0.1:25'\n[ini]\nSomething = 1\n";
+                    imap = '127.0.0.1:25'\n[ini]\nSomething = 1\n\
+                    ServerTasks = 'Router, Ghost'\n[log]\nstyle = 'archive'\n\
+                    [transfer]\nhost = 'relay.example.org'\nuser = 'me'\nca_file = 'no.pem'\n";
         std::fs::write(data.config(), text).unwrap();
         let key = data.certs().join("server.key");
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
         let found = check(&data).unwrap().join("\n");
-        for part in ["toml:7: [ini] Something", "also given for", "chmod 600", "other.test"] {
+        for part in [
+            "toml:7: [ini] Something",
+            "also given for",
+            "chmod 600",
+            "Ghost",
+            "give both or none",
+            "no.pem",
+            "log.archive_path is missing",
+        ] {
             assert!(found.contains(part), "{part} in {found}");
         }
     }

@@ -1,7 +1,12 @@
 //! The control socket: commands ask the server that owns a data directory, in lines of JSON.
+//!
+//! A command sends one request. Before the reply come steps of long work, each a line that begins
+//! with [`STEP_MARK`]. A command that wants the work to stop closes its side for writing, and
+//! then still gets the reply.
 
 mod asking;
 mod serving;
+mod telling;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +25,8 @@ pub use serving::Control;
 const SOCKET: &str = "control.sock";
 /// Longest request line in bytes.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
+/// What a line begins with that is a step and not the reply.
+const STEP_MARK: u8 = b'~';
 /// Longest reply line in bytes.
 const REPLY_BYTES_MAX: u64 = 256 << 20;
 

@@ -52,5 +52,7 @@ pub const PORTS: &[(crate::Key, &str, u16)] = &[
     (crate::Key::ListenSmtps, "SMTPS", 2465),
     (crate::Key::ListenImap, "IMAP", 2143),
     (crate::Key::ListenImaps, "IMAPS", 2993),
+    (crate::Key::ListenPop3, "POP3", 2110),
+    (crate::Key::ListenPop3s, "POP3S", 2995),
     (crate::Key::ListenMetrics, "metrics", 2090),
 ];

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// Counts connections.
 pub(crate) struct Gate {
-    max: usize,
-    per_address_max: usize,
+    max: AtomicUsize,
+    per_address_max: AtomicUsize,
     open: Mutex<Open>,
     empty: Notify,
     refused: AtomicU64,
@@ -29,13 +29,19 @@ impl Gate {
     /// the latter.
     pub(crate) fn new(max: usize, per_address_max: usize) -> Arc<Self> {
         Arc::new(Self {
-            max,
-            per_address_max,
+            max: AtomicUsize::new(max),
+            per_address_max: AtomicUsize::new(per_address_max),
             open: Mutex::default(),
             empty: Notify::new(),
             refused: AtomicU64::new(0),
             broken: AtomicU64::new(0),
         })
+    }
+
+    /// Changes both bounds; who is in stays.
+    pub(crate) fn set_limits(&self, max: usize, per_address_max: usize) {
+        self.max.store(max, Ordering::Relaxed);
+        self.per_address_max.store(per_address_max, Ordering::Relaxed);
     }
 
     /// Lets a connection in until the pass is dropped; `None` when there are too many.
@@ -44,7 +50,8 @@ impl Gate {
         let counted = (!address.is_loopback()).then_some(address);
         let mut open = self.open.lock();
         let here = counted.and_then(|address| open.by_address.get(&address)).copied();
-        if open.all >= self.max || here.unwrap_or(0) >= self.per_address_max {
+        let full = open.all >= self.max.load(Ordering::Relaxed);
+        if full || here.unwrap_or(0) >= self.per_address_max.load(Ordering::Relaxed) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return None;
         }

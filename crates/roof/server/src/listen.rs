@@ -10,6 +10,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::metrics;
+use crate::programs;
 use crate::server::Running;
 use crate::settings::{Key, Settings};
 
@@ -23,7 +24,20 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 enum Spoken {
     Smtp(smtp::Listener),
     Imap { implicit_tls: bool },
+    Pop3 { implicit_tls: bool },
     Metrics,
+}
+
+impl Spoken {
+    /// The task that speaks it.
+    fn task(self) -> &'static str {
+        match self {
+            Self::Smtp(_) => "SMTP",
+            Self::Imap { .. } => "IMAP",
+            Self::Pop3 { .. } => "POP3",
+            Self::Metrics => "Metrics",
+        }
+    }
 }
 
 /// The doors: setting of the addresses, name, what is spoken there.
@@ -33,6 +47,8 @@ const DOORS: &[(Key, &str, Spoken)] = &[
     (Key::ListenSmtps, "SMTP submission TLS", Spoken::Smtp(smtp::Listener::SubmissionTls)),
     (Key::ListenImap, "IMAP", Spoken::Imap { implicit_tls: false }),
     (Key::ListenImaps, "IMAP TLS", Spoken::Imap { implicit_tls: true }),
+    (Key::ListenPop3, "POP3", Spoken::Pop3 { implicit_tls: false }),
+    (Key::ListenPop3s, "POP3 TLS", Spoken::Pop3 { implicit_tls: true }),
     (Key::ListenMetrics, "Metrics", Spoken::Metrics),
 ];
 
@@ -43,6 +59,8 @@ pub(crate) const DOOR_KEYS: &[Key] = &[
     Key::ListenSmtps,
     Key::ListenImap,
     Key::ListenImaps,
+    Key::ListenPop3,
+    Key::ListenPop3s,
     Key::ListenMetrics,
 ];
 
@@ -52,6 +70,8 @@ pub struct Listener {
     pub name: &'static str,
     /// Where it listens.
     pub address: SocketAddr,
+    /// The task it belongs to.
+    pub(crate) task: &'static str,
     spoken: Spoken,
     socket: TcpListener,
 }
@@ -74,24 +94,52 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// Opens every port of the settings. Call it within the runtime that will serve them.
+/// Opens every port of the tasks that the settings start. Call it within the runtime that will
+/// serve them.
 ///
 /// # Errors
 /// The first port that cannot be opened.
 pub fn open(settings: &Settings) -> Result<Vec<Listener>, ListenError> {
+    let chosen = |task: &str| task == "Metrics" || programs::is_started(settings, task);
     let mut listeners = Vec::new();
-    for (key, name, spoken) in DOORS {
+    for (key, name, spoken) in DOORS.iter().filter(|door| chosen(door.2.task())) {
         for address in settings.addresses(*key) {
-            let failed = |source| {
-                let setting = crate::settings::ROWS[*key as usize].name;
-                ListenError { name, setting, address: *address, source }
-            };
-            let socket = bind(*address).map_err(failed)?;
-            let address = socket.local_addr().map_err(failed)?;
-            listeners.push(Listener { name, address, spoken: *spoken, socket });
+            listeners.push(open_one(*key, name, *spoken, *address)?);
         }
     }
     Ok(listeners)
+}
+
+/// Opens the ports of a task again that were open before.
+///
+/// # Errors
+/// The first port that cannot be opened.
+pub(crate) fn open_again(
+    task: &str,
+    addresses: &[(&'static str, SocketAddr)],
+) -> Result<Vec<Listener>, ListenError> {
+    let mut listeners = Vec::new();
+    for (key, name, spoken) in DOORS.iter().filter(|door| door.2.task() == task) {
+        for (_, address) in addresses.iter().filter(|known| known.0 == *name) {
+            listeners.push(open_one(*key, name, *spoken, *address)?);
+        }
+    }
+    Ok(listeners)
+}
+
+fn open_one(
+    key: Key,
+    name: &'static str,
+    spoken: Spoken,
+    address: SocketAddr,
+) -> Result<Listener, ListenError> {
+    let failed = |source| {
+        let setting = crate::settings::ROWS[key as usize].name;
+        ListenError { name, setting, address, source }
+    };
+    let socket = bind(address).map_err(failed)?;
+    let address = socket.local_addr().map_err(failed)?;
+    Ok(Listener { name, address, task: spoken.task(), spoken, socket })
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -158,6 +206,13 @@ fn welcome(
                 door.serve_connection(stream, implicit_tls, stopping).await;
             });
         }
+        Spoken::Pop3 { implicit_tls } => {
+            let door = running.pop3.clone();
+            running.loops.serve(stream, move |stream| async move {
+                let _pass = pass;
+                door.serve_connection(stream, implicit_tls, stopping).await;
+            });
+        }
         Spoken::Metrics => {}
     }
 }
@@ -165,9 +220,12 @@ fn welcome(
 /// Tells a client in its protocol that there are too many.
 fn turn_away(spoken: Spoken, stream: TcpStream) {
     let line: &[u8] = match spoken {
-        Spoken::Smtp(smtp::Listener::SubmissionTls) | Spoken::Imap { implicit_tls: true } => b"",
+        Spoken::Smtp(smtp::Listener::SubmissionTls)
+        | Spoken::Imap { implicit_tls: true }
+        | Spoken::Pop3 { implicit_tls: true } => b"",
         Spoken::Smtp(_) => b"421 4.3.2 Too many connections, try again later\r\n",
         Spoken::Imap { .. } => b"* BYE [UNAVAILABLE] Too many connections, try again later\r\n",
+        Spoken::Pop3 { .. } => b"-ERR [SYS/TEMP] Too many connections, try again later\r\n",
         Spoken::Metrics => b"",
     };
     // The socket does not block; a client that cannot take one line goes without it.

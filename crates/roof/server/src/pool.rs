@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use session::Job;
@@ -43,6 +44,9 @@ struct Counts {
     done: AtomicU64,
     panics: AtomicU64,
     refused: AtomicU64,
+    micros: AtomicU64,
+    micros_min: AtomicU64,
+    micros_max: AtomicU64,
 }
 
 /// What the pool did and does.
@@ -62,6 +66,21 @@ pub struct PoolStatus {
     pub panics: u64,
     /// Jobs thrown away because the queue was full.
     pub refused: u64,
+    /// Time that all jobs took, in microseconds.
+    pub micros: u64,
+    /// The shortest job, in microseconds; 0 before the first.
+    pub micros_min: u64,
+    /// The longest job, in microseconds.
+    pub micros_max: u64,
+}
+
+impl Counts {
+    fn took(&self, begun: Instant) {
+        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+        self.micros_min.fetch_min(micros, Ordering::Relaxed);
+        self.micros_max.fetch_max(micros, Ordering::Relaxed);
+    }
 }
 
 impl WorkerPool {
@@ -75,7 +94,7 @@ impl WorkerPool {
             wake: Condvar::new(),
             queue_max,
             threads: threads as u64,
-            counts: Counts::default(),
+            counts: Counts { micros_min: AtomicU64::new(u64::MAX), ..Counts::default() },
         });
         let pool = Arc::new(Self { shared, threads: Mutex::default() });
         for number in 0..threads {
@@ -99,6 +118,12 @@ impl WorkerPool {
             done: get(&counts.done),
             panics: get(&counts.panics),
             refused: get(&counts.refused),
+            micros: get(&counts.micros),
+            micros_min: match get(&counts.done) {
+                0 => 0,
+                _ => get(&counts.micros_min),
+            },
+            micros_max: get(&counts.micros_max),
         }
     }
 
@@ -134,9 +159,11 @@ impl Shared {
         while let Some(job) = self.next() {
             let busy = self.counts.busy.fetch_add(1, Ordering::Relaxed) + 1;
             self.counts.busy_peak.fetch_max(busy, Ordering::Relaxed);
+            let begun = Instant::now();
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 self.counts.panics.fetch_add(1, Ordering::Relaxed);
             }
+            self.counts.took(begun);
             self.counts.busy.fetch_sub(1, Ordering::Relaxed);
             self.counts.done.fetch_add(1, Ordering::Relaxed);
         }

@@ -39,6 +39,19 @@ pub fn physical_memory_bytes() -> u64 {
     field(&text, "MemTotal:").saturating_mul(1024)
 }
 
+/// Memory of the machine that programs can have without others giving way, in bytes.
+pub fn free_memory_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    field(&text, "MemAvailable:").saturating_mul(1024)
+}
+
+/// Name and release of the system; empty where it tells neither.
+pub fn system_name() -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+    let both = ["ostype", "osrelease"].map(|name| read(name).unwrap_or_default());
+    both.map(|text| text.trim().to_owned()).join(" ").trim().to_owned()
+}
+
 fn field(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
@@ -55,6 +68,21 @@ fn cpu_seconds() -> f64 {
     // SAFETY: the pointer is to a live timespec that the call fills.
     let outcome = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     if outcome == 0 { time.tv_sec as f64 + time.tv_nsec as f64 / 1e9 } else { 0.0 }
+}
+
+/// Hour of the day in the time zone of the machine; `None` when the system does not know it.
+#[allow(unsafe_code)]
+pub fn local_hour() -> Option<u8> {
+    // SAFETY: both calls are given pointers to live values of the types they fill; the zeroed
+    // broken-down time is plain old data and its zone is not looked at.
+    unsafe {
+        let now = libc::time(std::ptr::null_mut());
+        let mut local: libc::tm = std::mem::zeroed();
+        if libc::localtime_r(&raw const now, &raw mut local).is_null() {
+            return None;
+        }
+        u8::try_from(local.tm_hour).ok()
+    }
 }
 
 /// Descriptors this process may have open.
@@ -145,6 +173,11 @@ mod tests {
         let figures = figures();
         assert!(figures.memory_bytes > 0 && figures.threads > 0 && figures.descriptors > 0);
         assert!(descriptors_max() > 0 && processors() > 0 && physical_memory_bytes() > 0);
+    }
+
+    #[test]
+    fn the_hour_is_one_of_a_day() {
+        assert!(local_hour().is_some_and(|hour| hour < 24));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reference pages, generated from the tables of settings, console verbs and statistics.
 
-use crate::console::VERBS;
+use crate::console::{TELLS, VERBS};
+use crate::programs::{Kind, PROGRAMS};
 use crate::settings::{Effect, INI_ROWS, Meaning, ROWS};
 use crate::stats::families;
 
@@ -50,6 +51,8 @@ fn settings() -> String {
                     choices.iter().map(|(number, value)| format!("{number} = {value}")).collect();
                 format!("`{}`: {}", ROWS[key as usize].name, list.join(", "))
             }
+            Meaning::Hour(0) => "`server.tasks_at`; up to `ServerTasksAt23`".to_owned(),
+            Meaning::Hour(_) => continue,
             Meaning::Moot(why) => format!("no effect: {why}"),
         };
         out.push_str(&format!("| `{}` | {} |\n", row.name, cell(&meaning)));
@@ -68,6 +71,27 @@ fn console() -> String {
         let usage = format!("{} {}", verb.words, verb.arguments);
         out.push_str(&format!("| `{}` | {} |\n", cell(usage.trim_end()), cell(verb.help)));
     }
+    out.push_str(
+        "\n## Orders to tasks\n\n`tell TASK quit` stops any of them.\n\n\
+         | order | does |\n|---|---|\n",
+    );
+    for tell in TELLS {
+        let usage = format!("tell {} {} {}", tell.task, tell.words, tell.arguments);
+        out.push_str(&format!("| `{}` | {} |\n", cell(usage.trim_end()), cell(tell.help)));
+    }
+    out.push_str(
+        "\n## Tasks\n\nNames for `load`, `server.tasks` and `server.tasks_at` (`ServerTasks`,\n\
+         `ServerTasksAt1` … in `[ini]`).\n\n| task | here |\n|---|---|\n",
+    );
+    for program in PROGRAMS {
+        let here = match program.kind {
+            Kind::Door => "lets clients in",
+            Kind::Router => "routes and transfers mail",
+            Kind::Work(_) => "runs when it is loaded or scheduled, and ends",
+            Kind::Moot(why) => why,
+        };
+        out.push_str(&format!("| `{}` | {here} |\n", program.name));
+    }
     out
 }
 
@@ -76,9 +100,10 @@ fn statistics() -> String {
         "# Statistics\n\n{NOTE}\n\
          `show stat [GROUP]` on the console shows all of them under the names in the first\n\
          column; the metrics port serves the numbers as `/metrics` to Prometheus. `*` stands\n\
-         for the door (`SMTP`, `IMAP`), which becomes the label `door`. A number that is not in\n\
-         this table is served under its name in lower case with underscores: `Database.Count` as\n\
-         `nelumbo_database_count`.\n\n\
+         for the door (`SMTP`, `IMAP`, `POP3`), which becomes the label `door`; what follows a\n\
+         name that ends in a dot becomes a label too. A number that is not in this table is\n\
+         served under its name in lower case with underscores: `Database.Compacted` as\n\
+         `nelumbo_database_compacted`.\n\n\
          | statistic | metric | meaning |\n|---|---|---|\n"
     );
     for (stat, metric, help) in families() {

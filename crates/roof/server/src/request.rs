@@ -1,7 +1,18 @@
 //! What a command asks of the owner of a data directory, and what it is told.
 
+mod mail;
+mod people;
+mod queue;
+mod reply;
+
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+pub use mail::{ImapAccount, MailForm, MailOrigin, MailSecurity, MailWork};
+pub use people::{RuleText, Secret, UserAdd, UserSet};
+pub use queue::{QueueDeed, QueueOrder};
+pub use reply::{Reply, chain};
 
 /// One thing asked.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -45,14 +56,61 @@ pub enum Request {
     },
     /// All people.
     UserList,
+    /// Lets somebody sign in again who was locked out.
+    UserUnlock {
+        /// Any name form; none: everybody.
+        name: Option<String>,
+    },
+    /// The rules of a person for incoming mail.
+    UserRules {
+        /// Any name form.
+        name: String,
+    },
+    /// Adds a rule, or replaces the one of its name.
+    UserRuleAdd {
+        /// Any name form.
+        name: String,
+        /// The rule.
+        rule: RuleText,
+        /// Before the others, not behind them.
+        first: bool,
+    },
+    /// Takes a rule away.
+    UserRuleRemove {
+        /// Any name form.
+        name: String,
+        /// Name of the rule.
+        rule: String,
+    },
+    /// Shows the senders a person has blocked, after adding and removing some.
+    UserBlock {
+        /// Any name form.
+        name: String,
+        /// Addresses to add.
+        add: Vec<String>,
+        /// Addresses to take out.
+        remove: Vec<String>,
+    },
     /// Adds a group.
     GroupAdd {
         /// List name.
         name: String,
         /// Internet address, if it has one of its own.
         address: Option<String>,
+        /// What it is for, as in [`crate::GROUP_TYPES`]; none: everything.
+        #[serde(default)]
+        kind: Option<String>,
         /// Names or addresses.
         members: Vec<String>,
+    },
+    /// Changes a group.
+    GroupSet {
+        /// List name.
+        name: String,
+        /// Replaces the address; empty: none.
+        address: Option<String>,
+        /// Replaces what it is for.
+        kind: Option<String>,
     },
     /// Removes a group.
     GroupRemove {
@@ -70,6 +128,33 @@ pub enum Request {
         /// Names to take out.
         remove: Vec<String>,
     },
+    /// Lets a database take mail.
+    MailInAdd {
+        /// Its name.
+        name: String,
+        /// Path below `data/`.
+        path: String,
+        /// Internet address, if it has one of its own.
+        address: Option<String>,
+        /// Further names and addresses.
+        aliases: Vec<String>,
+    },
+    /// Lets it take no more mail.
+    MailInRemove {
+        /// Its name.
+        name: String,
+    },
+    /// All databases that take mail.
+    MailInList,
+    /// Gives mail for unknown addresses of a domain to somebody, or refuses it.
+    CatchAllSet {
+        /// The domain.
+        domain: String,
+        /// Who gets it; none: it is refused.
+        name: Option<String>,
+    },
+    /// Who gets mail for unknown addresses.
+    CatchAllList,
     /// All databases.
     DbList,
     /// Makes a database.
@@ -109,6 +194,29 @@ pub enum Request {
         /// Whether the copy is no replica of the first.
         new_replica: bool,
     },
+    /// Brings single notes over into another database.
+    DbCopyNotes {
+        /// Path below `data/`.
+        from: String,
+        /// Path below `data/` of a database that is there.
+        to: String,
+        /// UNIDs.
+        unids: Vec<String>,
+    },
+    /// Writes a database with its objects into a file of its own.
+    DbExport {
+        /// Path below `data/`.
+        path: String,
+        /// The file, outside of the data directory.
+        file: PathBuf,
+    },
+    /// Takes such a file in as a new database.
+    DbImport {
+        /// The file.
+        file: PathBuf,
+        /// Path below `data/` of the new database.
+        to: String,
+    },
     /// Gives a database another path.
     DbMove {
         /// Path below `data/`.
@@ -123,15 +231,75 @@ pub enum Request {
     },
     /// Totals of the object store.
     ObjectsStatus,
+    /// Objects, one row each.
+    ObjectsList {
+        /// Begins behind this hash.
+        after: Option<String>,
+        /// Most rows.
+        limit: usize,
+    },
+    /// Deletes objects that nobody refers to, once they have been so for a while.
+    ObjectsPrune {
+        /// Seconds for which an object must have been unreferenced; none: as the settings say.
+        defer_s: Option<u64>,
+        /// Only tells what would go.
+        dry_run: bool,
+    },
+    /// What other thresholds and a prune would save.
+    ObjectsEstimate {
+        /// Sizes in bytes from which a content would become an object.
+        thresholds: Vec<u64>,
+    },
     /// Reads every object and checks it.
     ObjectsVerify,
     /// Compares the counts of the object store with the databases, and mends them.
     ObjectsResync,
     /// State of the transaction log.
     LogStatus,
+    /// Copies sealed segments of the log into its archive now.
+    LogArchive,
+    /// Messages of a person that were deleted and can be taken back.
+    MailDeleted {
+        /// Any name form.
+        name: String,
+        /// Most rows.
+        limit: usize,
+    },
+    /// Takes deleted messages back.
+    MailRestore {
+        /// Any name form.
+        name: String,
+        /// UNIDs; none: all that were deleted since `since_s`.
+        unids: Vec<String>,
+        /// Seconds back from now.
+        since_s: Option<u64>,
+        /// Folder they go to; none: where they were.
+        folder: Option<String>,
+    },
+    /// Work on the mail of a person.
+    Mail(MailWork),
+    /// Orders about the mail that waits.
+    Queue(QueueOrder),
 }
 
 impl Request {
+    /// The task that the work counts as while it lasts.
+    pub(crate) fn task(&self) -> Option<&'static str> {
+        match self {
+            Request::DbCare { care: Care::Compact, .. } => Some("Compact"),
+            Request::DbCare { care: Care::Fixup, .. } => Some("Fixup"),
+            Request::DbCare { care: Care::Updall, .. } => Some("UpdAll"),
+            Request::ObjectsPrune { .. } | Request::ObjectsVerify | Request::ObjectsResync => {
+                Some("DAOSMgr")
+            }
+            Request::DbCopy { .. } | Request::DbExport { .. } | Request::DbImport { .. } => {
+                Some("Copy")
+            }
+            Request::Mail(_) => Some("Mail"),
+            _ => None,
+        }
+    }
+
     /// Whether the sessions of the person it is about must end: who was there by an old password,
     /// or may not be there any more, does not stay.
     pub(crate) fn ends_sessions(&self) -> bool {
@@ -153,118 +321,6 @@ pub enum Care {
     Fixup,
     /// Rebuilds indexes and counters.
     Updall,
-}
-
-/// A person to register.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
-pub struct UserAdd {
-    /// Full name, `Ada Lovelace` or `Ada Lovelace/Demo`.
-    pub full_name: String,
-    /// Short name, the local part of the address.
-    pub short_name: String,
-    /// The password; without one the person cannot sign in.
-    pub password: Option<Secret>,
-    /// Further names and addresses.
-    pub aliases: Vec<String>,
-    /// Mail goes on to this address.
-    pub forward: Option<String>,
-    /// Becomes an administrator.
-    pub admin: bool,
-}
-
-/// A change of a person; `None` leaves as it is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
-pub struct UserSet {
-    /// Any name form.
-    pub name: String,
-    /// Replaces the aliases.
-    pub aliases: Option<Vec<String>>,
-    /// Replaces the forwarding address; empty ends forwarding.
-    pub forward: Option<String>,
-    /// Refuses or allows sign-in.
-    pub disabled: Option<bool>,
-    /// Makes or unmakes an administrator.
-    pub admin: Option<bool>,
-}
-
-/// A password on its way; never shown.
-#[derive(Clone, Serialize, Deserialize, PartialEq)]
-pub struct Secret(pub String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
-
-/// The answer.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Reply {
-    /// It was done.
-    Done {
-        /// What there is to show.
-        value: Value,
-    },
-    /// It was done, and something is not as it should be (exit code 1).
-    Finding {
-        /// What there is to show.
-        value: Value,
-    },
-    /// The asker is wrong (exit code 2).
-    Refused {
-        /// What is wrong, and what to do.
-        reason: String,
-    },
-    /// The world is in the way (exit code 3).
-    Trouble {
-        /// What happened, where, and what to do.
-        reason: String,
-    },
-    /// The server is not ready yet; ask again.
-    Starting,
-}
-
-impl Reply {
-    /// A reply with something to show.
-    pub fn done(value: impl Into<Value>) -> Self {
-        Self::Done { value: value.into() }
-    }
-
-    /// A refusal.
-    pub fn refused(reason: impl Into<String>) -> Self {
-        Self::Refused { reason: reason.into() }
-    }
-
-    /// Trouble, told with the whole chain of causes.
-    pub fn trouble(error: &dyn std::error::Error) -> Self {
-        Self::Trouble { reason: chain(error) }
-    }
-
-    /// The exit code of a command that got this reply.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Done { .. } => 0,
-            Self::Finding { .. } => 1,
-            Self::Refused { .. } => 2,
-            Self::Trouble { .. } | Self::Starting => 3,
-        }
-    }
-}
-
-/// An error with its causes, each after a colon.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        next = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! A running server: everything below put together, and stopped in order.
 
 mod chores;
+mod recount;
+mod reload;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -9,6 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mailfile::trash;
 use note::TimeDate;
 use parking_lot::Mutex;
 use router::Router;
@@ -18,14 +21,19 @@ use session::{Budget, Registry, Stopper, Stopping};
 use crate::admin;
 use crate::console;
 use crate::control::Control;
+use crate::doors::Doors;
 use crate::gate::Gate;
 use crate::layout::Lock;
 use crate::loops::Loops;
+use crate::minutes::Minutes;
 use crate::pool::WorkerPool;
+use crate::progress::Progress;
 use crate::request::{Reply, Request, chain};
-use crate::settings::{Effect, KEYS, Key, ROWS, Settings};
+use crate::settings::Key;
 use crate::site::Site;
+use crate::smart_host::SmartHost;
 use crate::stats::ObjectTotals;
+use crate::tasks::Tasks;
 use crate::tls::Certificates;
 
 use chores::Chores;
@@ -44,6 +52,13 @@ pub struct Running {
     pub(crate) router: Arc<Router>,
     pub(crate) smtp: Arc<smtp::Door>,
     pub(crate) imap: Arc<imap::Door>,
+    pub(crate) pop3: Arc<pop3::Door>,
+    pub(crate) doors: Doors,
+    pub(crate) listeners: tokio::runtime::Handle,
+    pub(crate) tasks: Tasks,
+    pub(crate) minutes: Mutex<Minutes>,
+    pub(crate) trash: trash::Round,
+    pub(crate) smart_host: SmartHost,
     pub(crate) gate: Arc<Gate>,
     pub(crate) loops: Loops,
     pub(crate) object_totals: ObjectTotals,
@@ -52,7 +67,10 @@ pub struct Running {
     pub(crate) started: Instant,
     pub(crate) started_at: TimeDate,
     stopper: Stopper,
+    stopping: Stopping,
     failure: Mutex<Option<String>>,
+    /// Held while settings change.
+    changing: Mutex<()>,
 }
 
 impl Running {
@@ -64,6 +82,13 @@ impl Running {
     /// Asks the server to stop in order.
     pub fn stop(&self) {
         self.stopper.stop();
+        self.doors.close_all();
+        self.tasks.stop(None);
+    }
+
+    /// Whether it was asked to stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_requested()
     }
 
     /// Stops the server because something failed for good (exit code 3).
@@ -73,27 +98,8 @@ impl Running {
         self.stop();
     }
 
-    /// Reads the configuration again and applies what can be changed while the server runs.
-    ///
-    /// # Errors
-    /// What is wrong with the file or the certificate; the old values then stay.
-    pub fn reload(&self) -> Result<(), String> {
-        let loaded =
-            Settings::load(&self.site.dir.config()).map_err(|error| chain(&error))?.settings;
-        for (key, row) in KEYS.iter().zip(ROWS) {
-            let differs = loaded.value(*key) != self.site.settings.value(*key);
-            if differs && row.effect == Effect::Restart {
-                tracing::info!(setting = row.name, "a changed setting waits for a restart");
-            }
-        }
-        crate::logging::set_level(loaded.text(Key::LogLevel));
-        self.certificates.reload().map_err(|error| chain(&error))?;
-        tracing::info!("configuration and certificate were read again");
-        Ok(())
-    }
-
-    /// Answers a command.
-    pub fn answer(&self, request: Request) -> Reply {
+    /// Answers a command, telling `progress` how far long work is.
+    pub fn answer(self: &Arc<Self>, request: Request, progress: &mut dyn Progress) -> Reply {
         match request {
             Request::Stop => {
                 tracing::info!("an administrator asked the server to stop");
@@ -101,14 +107,22 @@ impl Running {
                 Reply::done("stopping")
             }
             Request::Reload => match self.reload() {
-                Ok(()) => Reply::done("reloaded"),
+                Ok(told) => Reply::done(told),
                 Err(reason) => Reply::Refused { reason },
             },
             Request::Status => self.status(),
-            Request::Console { line } => console::run(self, &line),
+            Request::Queue(order) => match admin::queue::answer(&self.router, &order) {
+                Ok(value) => Reply::Done { value },
+                Err(failure) => failure.into(),
+            },
+            Request::Console { line } => console::run(self, &line, progress),
             other => {
                 let ends = other.ends_sessions();
-                let reply = admin::perform(&self.site, other);
+                let seat = other.task().and_then(|task| self.tasks.begin(task, "by a command"));
+                let reply = match &seat {
+                    Some(seat) => admin::perform(&self.site, other, &mut seat.with(progress)),
+                    None => admin::perform(&self.site, other, progress),
+                };
                 if let (true, Reply::Done { value }) = (ends, &reply)
                     && let Some(name) = value["full_name"].as_str()
                 {
@@ -119,16 +133,33 @@ impl Running {
         }
     }
 
+    /// What an administrator has to look after now.
+    pub(crate) fn alarms(&self) -> Vec<String> {
+        let store = &self.site.store;
+        let mut alarms: Vec<String> = self.failure().into_iter().collect();
+        let log = store.log().status();
+        if let Some(trouble) = log.archive.and_then(|archive| archive.trouble) {
+            alarms.push(format!("the log cannot be archived and is held: {trouble}"));
+        }
+        if log.full {
+            alarms.push("the transaction log is full; mail is refused for now".to_owned());
+        }
+        if store.is_disk_full() {
+            alarms.push("the disk is full; changes are refused until there is room".to_owned());
+        }
+        alarms
+    }
+
     fn status(&self) -> Reply {
         let listeners: Vec<_> = self
             .addresses
             .iter()
             .map(|(name, address)| json!({ "door": name, "address": address.to_string() }))
             .collect();
-        let failure = self.failure();
+        let (failure, alarms) = (self.failure(), self.alarms());
         let value = json!({
             "running": true,
-            "server": self.site.settings.text(Key::ServerName),
+            "server": self.site.settings().text(Key::ServerName),
             "version": env!("CARGO_PKG_VERSION"),
             "pid": std::process::id(),
             "started": self.started_at.to_string(),
@@ -137,11 +168,12 @@ impl Running {
             "mail_waiting": self.router.pending(),
             "databases": self.site.store.paths().len(),
             "listeners": listeners,
+            "alarms": alarms,
             "failure": failure,
         });
-        match failure {
-            None => Reply::Done { value },
-            Some(_) => Reply::Finding { value },
+        match alarms.is_empty() {
+            true => Reply::Done { value },
+            false => Reply::Finding { value },
         }
     }
 }
@@ -188,7 +220,7 @@ impl Server {
         let Self { running, stopping: _, runtime, control, chores, lock } = self;
         running.stop();
         control.pause();
-        let wait = Duration::from_secs(running.site.settings.number(Key::StopWait));
+        let wait = Duration::from_secs(running.site.settings().number(Key::StopWait));
         let emptied =
             runtime.block_on(async { tokio::time::timeout(wait, running.gate.emptied()).await });
         if emptied.is_err() {

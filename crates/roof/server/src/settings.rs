@@ -3,6 +3,7 @@
 //! Every setting is a row of [`ROWS`]; the file, `show config` and the reference page are made
 //! from the rows. All mistakes of a file are reported at once, each with file and line.
 
+pub(crate) mod edit;
 mod file;
 mod ini;
 mod rows;
@@ -12,6 +13,10 @@ mod tests;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+
+use router::DayWindow;
+
+use crate::agenda::Agenda;
 
 pub use ini::{INI_ROWS, IniRow, Meaning};
 pub use rows::{Effect, KEYS, Key, ROWS, Row};
@@ -32,6 +37,14 @@ pub enum Kind {
     },
     /// One of the given words.
     Choice(&'static [&'static str]),
+    /// Yes or no.
+    Switch,
+    /// What runs at which hour, see [`crate::agenda`].
+    Agenda,
+    /// A time of day, or nothing.
+    DayWindow,
+    /// One line of text that is never shown.
+    Secret,
     /// Any number of `ADDRESS:PORT`; none closes the door.
     Addresses,
 }
@@ -42,6 +55,10 @@ impl fmt::Display for Kind {
             Self::Text => write!(f, "text of one line, at most {TEXT_CHARS_MAX} characters"),
             Self::Number { min, max, unit } => write!(f, "{min} to {max} {unit}"),
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Switch => write!(f, "true or false"),
+            Self::Agenda => write!(f, "HOUR=TASK, TASK; HOUR=TASK with hours from 0 to 23"),
+            Self::DayWindow => write!(f, "HH:MM-HH:MM, or empty"),
+            Self::Secret => write!(f, "secret text, at most {TEXT_CHARS_MAX} characters"),
             Self::Addresses => write!(f, "ADDRESS:PORT, or a list of them"),
         }
     }
@@ -59,6 +76,10 @@ pub enum Value {
     Text(String),
     /// Of a number.
     Number(u64),
+    /// Of a switch.
+    Switch(bool),
+    /// Of a secret.
+    Secret(String),
     /// Of addresses.
     Addresses(Vec<SocketAddr>),
 }
@@ -68,6 +89,9 @@ impl fmt::Display for Value {
         match self {
             Self::Text(text) => f.write_str(text),
             Self::Number(number) => write!(f, "{number}"),
+            Self::Switch(on) => write!(f, "{on}"),
+            Self::Secret(text) if text.is_empty() => Ok(()),
+            Self::Secret(_) => f.write_str("(a secret)"),
             Self::Addresses(list) => {
                 let texts: Vec<String> = list.iter().map(SocketAddr::to_string).collect();
                 f.write_str(&texts.join(", "))
@@ -178,9 +202,14 @@ impl Settings {
     /// A text; empty for a row that holds none.
     pub fn text(&self, key: Key) -> &str {
         match self.value(key) {
-            Value::Text(text) => text,
+            Value::Text(text) | Value::Secret(text) => text,
             _ => "",
         }
+    }
+
+    /// Whether a switch is on; `false` for a row that holds none.
+    pub fn is_on(&self, key: Key) -> bool {
+        matches!(self.value(key), Value::Switch(true))
     }
 
     /// The addresses of a door; none when it is closed.
@@ -212,6 +241,12 @@ impl Settings {
         Ok(())
     }
 
+    /// Takes a row over from other settings.
+    pub(crate) fn copy_row(&mut self, from: &Settings, key: Key) {
+        self.values[key as usize] = from.value(key).clone();
+        self.given[key as usize] = from.is_given(key);
+    }
+
     /// The settings that were given, as the text of a configuration file with the help of each
     /// row above it.
     pub fn print(&self) -> String {
@@ -238,7 +273,8 @@ fn given<'a>((pair, given): Cell<'a>) -> Option<(&'static Row, &'a Value)> {
 fn in_toml(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
-        Value::Text(text) => toml::Value::from(text.as_str()).to_string(),
+        Value::Text(text) | Value::Secret(text) => toml::Value::from(text.as_str()).to_string(),
+        Value::Switch(on) => on.to_string(),
         Value::Addresses(list) => {
             let texts: Vec<String> = list.iter().map(SocketAddr::to_string).collect();
             toml::Value::from(texts).to_string()
@@ -251,7 +287,9 @@ fn zero(row: &Row) -> Value {
     match row.kind {
         Kind::Number { min, .. } => Value::Number(min),
         Kind::Addresses => Value::Addresses(Vec::new()),
-        Kind::Text | Kind::Choice(_) => Value::Text(String::new()),
+        Kind::Switch => Value::Switch(false),
+        Kind::Secret => Value::Secret(String::new()),
+        Kind::Text | Kind::Choice(_) | Kind::Agenda | Kind::DayWindow => Value::Text(String::new()),
     }
 }
 
@@ -267,9 +305,21 @@ fn parse(row: &Row, text: &str) -> Result<Value, String> {
             Some(word) => Ok(Value::Text((*word).to_owned())),
             None => Err(refusal()),
         },
-        Kind::Text if text.chars().count() > TEXT_CHARS_MAX => Err(refusal()),
-        Kind::Text if text.chars().any(char::is_control) => Err(refusal()),
-        Kind::Text => Ok(Value::Text(text.to_owned())),
+        Kind::Switch => match text.trim().to_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Ok(Value::Switch(true)),
+            "false" | "no" | "off" | "0" => Ok(Value::Switch(false)),
+            _ => Err(refusal()),
+        },
+        Kind::Text | Kind::Secret | Kind::Agenda if text.chars().count() > TEXT_CHARS_MAX => {
+            Err(refusal())
+        }
+        Kind::Text | Kind::Secret | Kind::Agenda if text.chars().any(char::is_control) => {
+            Err(refusal())
+        }
+        Kind::Agenda if Agenda::parse(text).is_none() => Err(refusal()),
+        Kind::DayWindow if !text.is_empty() && text.parse::<DayWindow>().is_err() => Err(refusal()),
+        Kind::Text | Kind::Agenda | Kind::DayWindow => Ok(Value::Text(text.to_owned())),
+        Kind::Secret => Ok(Value::Secret(text.to_owned())),
         Kind::Addresses => {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
             let list: Result<Vec<SocketAddr>, _> = parts.map(str::parse).collect();

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use directory::{DirectoryError, NewPassword, NewPerson};
 use note::DistinguishedName;
-use router::{Router, RouterError, RouterOptions};
+use router::{Router, RouterError};
 
 use crate::layout::{DataDir, write_whole};
+use crate::options;
 use crate::request::Secret;
 use crate::settings::{Key, Settings};
 use crate::site::{Site, SiteError};
@@ -153,24 +154,10 @@ fn fill(site: &Site, options: &SetupOptions, short_name: String) -> Result<(), S
     let router = Router::start(
         Arc::clone(&site.store),
         Arc::clone(&site.directory),
-        router_options(&site.settings),
+        options::router(&site.settings()),
     )?;
     router.stop();
     Ok(())
-}
-
-/// The settings as the router takes them.
-pub(crate) fn router_options(settings: &Settings) -> RouterOptions {
-    let threads = match settings.size(Key::DeliveryThreads) {
-        0 => (crate::process::processors() / 2).clamp(1, 25),
-        threads => threads.min(25),
-    };
-    RouterOptions {
-        mailboxes: settings.size(Key::Mailboxes),
-        delivery_threads: threads,
-        hop_limit: u32::try_from(settings.number(Key::HopLimit)).unwrap_or(25),
-        host_name: settings.text(Key::HostName).to_owned(),
-    }
 }
 
 /// What to say when [`short_name`] gives none.

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use directory::{Directory, DirectoryError};
+use parking_lot::RwLock;
 use store::{Recovery, Store, StoreError, StoreOptions};
 
 use crate::layout::DataDir;
+use crate::options;
 use crate::process;
-use crate::settings::{Key, Settings};
+use crate::settings::{Effect, KEYS, Key, ROWS, Settings};
 
 /// Descriptors that are kept for the log, objects, listeners and standard streams.
 const DESCRIPTORS_KEPT: u64 = 500;
@@ -20,14 +22,28 @@ const REDO_BYTES_MIN: u64 = 16 << 20;
 pub struct Site {
     /// Where it lies.
     pub dir: DataDir,
-    /// The settings in force.
-    pub settings: Settings,
     /// The databases.
     pub store: Arc<Store>,
     /// The people.
     pub directory: Arc<Directory>,
     /// Whether a server serves it.
     pub(crate) is_served: AtomicBool,
+    settings: RwLock<InForce>,
+}
+
+/// The settings in force, and those the file gives by now.
+struct InForce {
+    current: Arc<Settings>,
+    given: Arc<Settings>,
+}
+
+/// What a change of the settings came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Names of the settings that have changed.
+    pub live: Vec<&'static str>,
+    /// Names of the settings that wait for a restart.
+    pub waiting: Vec<&'static str>,
 }
 
 /// Why a data directory cannot be opened or closed.
@@ -57,14 +73,56 @@ impl Site {
                 return Err(error.into());
             }
         };
-        let site = Self {
+        Ok((Self::new(dir, settings, store, directory), recovery))
+    }
+
+    /// A site of parts that are open already.
+    pub(crate) fn new(
+        dir: &DataDir,
+        settings: &Settings,
+        store: Arc<Store>,
+        directory: Arc<Directory>,
+    ) -> Self {
+        let current = Arc::new(settings.clone());
+        directory.set_options(options::directory(settings));
+        Self {
             dir: dir.clone(),
-            settings: settings.clone(),
             store,
             directory,
             is_served: AtomicBool::new(false),
-        };
-        Ok((site, recovery))
+            settings: RwLock::new(InForce { given: current.clone(), current }),
+        }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.read().current.clone()
+    }
+
+    /// The settings that the next start will find.
+    pub(crate) fn given_settings(&self) -> Arc<Settings> {
+        self.settings.read().given.clone()
+    }
+
+    /// Puts the live ones among the settings in force; the others wait for a restart.
+    pub(crate) fn take_settings(&self, given: Settings) -> Changes {
+        let mut in_force = self.settings.write();
+        let mut current = Settings::clone(&in_force.current);
+        let mut changes = Changes::default();
+        for (key, row) in KEYS.iter().zip(ROWS) {
+            if given.value(*key) == in_force.current.value(*key) {
+                continue;
+            }
+            match row.effect {
+                Effect::Live => {
+                    current.copy_row(&given, *key);
+                    changes.live.push(row.name);
+                }
+                Effect::Restart => changes.waiting.push(row.name),
+            }
+        }
+        *in_force = InForce { current: Arc::new(current), given: Arc::new(given) };
+        changes
     }
 
     /// Opens the store of a new data directory and makes its directory.
@@ -82,13 +140,7 @@ impl Site {
                 return Err(error.into());
             }
         };
-        Ok(Self {
-            dir: dir.clone(),
-            settings: settings.clone(),
-            store,
-            directory,
-            is_served: AtomicBool::new(false),
-        })
+        Ok(Self::new(dir, settings, store, directory))
     }
 
     /// Checkpoints everything and ends the log.
@@ -109,8 +161,17 @@ pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
     options.log.segment_bytes = (settings.number(Key::LogSegmentBytes) as u32) / 4096 * 4096;
     options.log.style = match settings.text(Key::LogStyle) {
         "linear" => txlog::Style::Linear,
+        "archive" => txlog::Style::Archive,
         _ => txlog::Style::Circular,
     };
+    let archive = settings.text(Key::LogArchivePath);
+    options.log.archive_dir = (!archive.is_empty()).then(|| dir.resolve(archive));
+    options.unwritten_bytes_max = settings.number(Key::UnwrittenBytes);
+    options.objects.defer_s = settings.number(Key::PruneDefer);
+    options.objects.care_interval_s = settings.number(Key::ObjectCare);
+    options.objects.rewrite_live_percent =
+        u8::try_from(settings.number(Key::RewriteLive)).unwrap_or(100);
+    options.objects.rewrite_segments_min = settings.size(Key::RewriteSegments);
     options.redo_bytes_max = redo_bytes_max(settings).min(options.log.bytes_max / 2);
     options.objects.dedupe_bytes_min = settings.number(Key::DedupeBytesMin);
     options.objects.level = i32::try_from(settings.number(Key::CompressionLevel)).unwrap_or(1);

@@ -1,5 +1,6 @@
 //! Statistics: collected from every part of the server, under the names administrators know.
 
+mod families;
 mod prometheus;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use parking_lot::Mutex;
 
 pub use prometheus::{families, print as print_prometheus};
 
+use crate::minutes::Peak;
 use crate::process;
 use crate::server::Running;
 use crate::settings::Key;
@@ -62,6 +64,15 @@ impl Rows {
         self.0.push(Stat { name: name.to_owned(), value: StatValue::Number(value) });
     }
 
+    /// A peak, and when it was reached.
+    fn peak(&mut self, name: &str, peak: Peak) {
+        self.number(name, peak.number);
+        if let Some(at) = peak.at {
+            let value = StatValue::Time(at);
+            self.0.push(Stat { name: format!("{name}.Time"), value });
+        }
+    }
+
     fn text(&mut self, name: &str, value: &str) {
         self.0.push(Stat { name: name.to_owned(), value: StatValue::Text(value.to_owned()) });
     }
@@ -100,6 +111,9 @@ pub fn collect(running: &Running) -> Vec<Stat> {
     for (name, value) in running.site.directory.rows().unwrap_or_default() {
         rows.number(name, value);
     }
+    for (name, value) in running.trash.rows() {
+        rows.number(name, value);
+    }
     for (name, value) in running.site.store.statistics() {
         rows.number(name, value);
     }
@@ -110,7 +124,7 @@ pub fn collect(running: &Running) -> Vec<Stat> {
 }
 
 fn server(running: &Running, rows: &mut Rows) {
-    let settings = &running.site.settings;
+    let settings = running.site.settings();
     rows.text("Server.Name", settings.text(Key::ServerName));
     rows.text("Server.Version", env!("CARGO_PKG_VERSION"));
     rows.text("Server.Path.Data", &running.site.dir.root().display().to_string());
@@ -126,6 +140,15 @@ fn server(running: &Running, rows: &mut Rows) {
     rows.number("Server.Users", users as u64);
     rows.number("Server.Sessions", seats.len() as u64);
     rows.number("Server.Sessions.Refused", running.gate.refused());
+    {
+        let minutes = running.minutes.lock();
+        rows.peak("Server.Users.Peak", minutes.users);
+        rows.peak("Server.Trans.PerMinute.Peak", minutes.transactions);
+        rows.peak("Mail.PeakMessagesDelivered", minutes.delivered);
+        let last = minutes.last().next_back();
+        rows.number("Server.Trans.PerMinute", last.map_or(0, |minute| minute.transactions));
+    }
+    rows.number("Server.Tasks", running.tasks.list().len() as u64);
     let pool = running.pool.status();
     rows.number("Server.Sessions.Dropped", pool.panics + running.gate.broken());
     rows.number("Server.Trans.Total", pool.done);
@@ -143,6 +166,15 @@ fn machine(running: &Running, rows: &mut Rows) {
     rows.number("Mem.Allocated.Process", figures.memory_bytes);
     rows.number("Mem.Allocated.Process.Peak", figures.memory_peak_bytes);
     rows.number("Mem.PhysicalRAM", process::physical_memory_bytes());
+    rows.number("Mem.Free", process::free_memory_bytes());
+    rows.text("Server.Version.OS", &process::system_name());
+    let times = [
+        ("Stats.Time.Start", running.started_at),
+        ("Stats.Time.Current", running.site.store.now()),
+    ];
+    for (name, time) in times {
+        rows.0.push(Stat { name: name.to_owned(), value: StatValue::Time(time) });
+    }
     rows.float("Platform.Process.CpuSeconds", figures.cpu_s);
     rows.number("Platform.Process.Threads", figures.threads);
     rows.number("Platform.Process.Descriptors", figures.descriptors);
@@ -154,6 +186,7 @@ fn machine(running: &Running, rows: &mut Rows) {
 
 fn doors(running: &Running, rows: &mut Rows) {
     let all = running.smtp.stats().rows().into_iter().chain(running.imap.stats().rows());
+    let all = all.chain(running.pop3.stats().rows());
     for (name, value) in all {
         rows.number(name, value);
     }
@@ -170,6 +203,12 @@ fn log(running: &Running, rows: &mut Rows) {
     rows.number("Translog.Records", status.records);
     rows.number("Translog.Full", u64::from(status.full));
     rows.number("Translog.Stopped", u64::from(status.stopped.is_some()));
+    if let Some(archive) = status.archive {
+        rows.number("Translog.Archive.Segments", archive.archived);
+        rows.number("Translog.Archive.Size", archive.bytes);
+        rows.number("Translog.Archive.Waiting", archive.waiting);
+        rows.number("Translog.Archive.Trouble", u64::from(archive.trouble.is_some()));
+    }
     rows.text("Translog.DurableLSN", &status.durable_lsn.to_string());
     rows.text("Translog.OldestNeededLSN", &status.oldest_needed_lsn.to_string());
 }

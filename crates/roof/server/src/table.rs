@@ -1,5 +1,7 @@
 //! Tables of text in aligned columns.
 
+use serde_json::Value;
+
 /// Space between two columns.
 const GAP: usize = 2;
 
@@ -27,6 +29,42 @@ pub fn columns(rows: &[Vec<String>]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// A table of the named fields of a list of objects, without columns in which nothing stands.
+pub(crate) fn of(list: &Value, names: &[&str]) -> String {
+    let rows: Vec<&Value> = list.as_array().into_iter().flatten().collect();
+    let filled = |name: &&&str| rows.iter().any(|row| !row[**name].is_null());
+    let names: Vec<&str> = names.iter().filter(filled).copied().collect();
+    let heading = names.iter().map(|name| name.replace('_', " ")).collect();
+    let cells = rows.iter().map(|row| names.iter().map(|name| cell(&row[*name])).collect());
+    let all: Vec<Vec<String>> = std::iter::once(heading).chain(cells).collect();
+    columns(&all).trim_end().to_owned()
+}
+
+/// Names and values of an object, one on each line.
+pub(crate) fn pairs_of(object: &Value) -> String {
+    let Some(fields) = object.as_object() else { return cell(object) };
+    let named = fields.iter().map(|(name, value)| (name.replace('_', " "), cell(value)));
+    pairs(&named.collect::<Vec<_>>())
+}
+
+/// Names and values, one on each line.
+pub(crate) fn pairs(rows: &[(String, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let lines: Vec<String> =
+        rows.iter().map(|(name, value)| format!("{name:width$}  {value}")).collect();
+    lines.join("\n")
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) if list.is_empty() => "none".to_owned(),
+        Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
 }
 
 fn is_number(cell: &str) -> bool {

@@ -39,6 +39,9 @@ pub enum TlsError {
         /// The reason.
         source: rustls::Error,
     },
+    /// TLS itself cannot be configured.
+    #[error("TLS cannot be configured")]
+    Versions(#[source] rustls::Error),
     /// No certificate could be made.
     #[error("a self-signed certificate cannot be made")]
     Making(#[from] rcgen::Error),
@@ -47,8 +50,6 @@ pub enum TlsError {
 /// The certificate in use, which can be read again while the server runs.
 #[derive(Debug)]
 pub struct Certificates {
-    certificate: PathBuf,
-    key: PathBuf,
     current: RwLock<Arc<CertifiedKey>>,
 }
 
@@ -59,15 +60,15 @@ impl Certificates {
     /// A file is missing, holds no PEM, or the two do not fit together.
     pub fn load(certificate: &Path, key: &Path) -> Result<Arc<Self>, TlsError> {
         let current = RwLock::new(Arc::new(read(certificate, key)?));
-        Ok(Arc::new(Self { certificate: certificate.to_owned(), key: key.to_owned(), current }))
+        Ok(Arc::new(Self { current }))
     }
 
-    /// Reads the files again; new connections use what they hold now.
+    /// Reads files again; new connections use what they hold now.
     ///
     /// # Errors
     /// As [`Certificates::load`]; the certificate in use then stays.
-    pub fn reload(&self) -> Result<(), TlsError> {
-        let fresh = read(&self.certificate, &self.key)?;
+    pub fn reload(&self, certificate: &Path, key: &Path) -> Result<(), TlsError> {
+        let fresh = read(certificate, key)?;
         *self.current.write() = Arc::new(fresh);
         Ok(())
     }
@@ -77,10 +78,9 @@ impl Certificates {
     /// # Errors
     /// TLS cannot be configured.
     pub fn acceptor(self: &Arc<Self>) -> Result<TlsAcceptor, TlsError> {
-        let unusable = |source| TlsError::Unusable { file: self.certificate.clone(), source };
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(unusable)?
+            .map_err(TlsError::Versions)?
             .with_no_client_auth()
             .with_cert_resolver(self.clone());
         Ok(TlsAcceptor::from(Arc::new(config)))
@@ -146,9 +146,9 @@ mod tests {
         assert_eq!(std::fs::read(&certificate).unwrap(), before);
         let certificates = Certificates::load(&certificate, &key).unwrap();
         certificates.acceptor().unwrap();
-        certificates.reload().unwrap();
+        certificates.reload(&certificate, &key).unwrap();
         std::fs::write(&certificate, "gone").unwrap();
-        assert!(certificates.reload().is_err());
+        assert!(certificates.reload(&certificate, &key).is_err());
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) enum Db {
     Fixup(Care),
     /// Rebuild indexes and counters: DIR [PATH…]
     Updall(Care),
-    /// Copy a database within the server: DIR FROM TO
+    /// Copy a database within the server, or into a file and back: DIR FROM TO
     Copy {
         /// Data directory, path below data/ and path of the copy
         #[arg(value_name = "DIR|PATH")]
@@ -46,6 +46,16 @@ pub(super) enum Db {
         /// The copy is no replica of the first
         #[arg(long)]
         new_replica: bool,
+        /// TO is a new file outside of the data directory, whole by itself: a backup of one
+        /// database, taken while it is in use
+        #[arg(long, conflicts_with_all = ["new_replica", "from_file", "notes"])]
+        self_contained: bool,
+        /// FROM is such a file; TO is a new path below data/
+        #[arg(long, conflicts_with_all = ["new_replica", "notes"])]
+        from_file: bool,
+        /// Bring only this note over into TO, a database that is there (may be given again)
+        #[arg(long = "note", value_name = "UNID", conflicts_with = "new_replica")]
+        notes: Vec<String>,
     },
     /// Give a database another path, making directories: DIR FROM TO
     ///
@@ -129,9 +139,19 @@ impl Db {
             Self::Compact(care) => care.request(place, server::Care::Compact, show::COMPACT)?,
             Self::Fixup(care) => care.request(place, server::Care::Fixup, show::FIXUP)?,
             Self::Updall(care) => care.request(place, server::Care::Updall, show::UPDALL)?,
-            Self::Copy { words, new_replica } => {
+            Self::Copy { words, new_replica, self_contained, from_file, notes } => {
                 let (dir, [from, to]) = two(place, words)?;
-                (dir, Request::DbCopy { from, to, new_replica }, show::DB)
+                if self_contained {
+                    let file = std::path::absolute(to)?;
+                    (dir, Request::DbExport { path: from, file }, show::EXPORTED)
+                } else if from_file {
+                    let file = std::path::absolute(from)?;
+                    (dir, Request::DbImport { file, to }, show::DB)
+                } else if notes.is_empty() {
+                    (dir, Request::DbCopy { from, to, new_replica }, show::DB)
+                } else {
+                    (dir, Request::DbCopyNotes { from, to, unids: notes }, show::COPIED_NOTES)
+                }
             }
             Self::Move(words) => {
                 let (dir, [from, to]) = two(place, words.words)?;

@@ -1,6 +1,7 @@
 //! `db compact`, `db fixup`, `db updall`: care of databases in use.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 use store::{Fixed, Store, StoreError};
@@ -8,6 +9,7 @@ use store::{Fixed, Store, StoreError};
 use super::databases::is_fixed;
 use super::{Failure, Shown};
 use crate::layout::DataDir;
+use crate::progress::Progress;
 use crate::request::{Care, chain};
 
 /// Where the databases are.
@@ -23,14 +25,28 @@ const LIST_BYTES_MAX: u64 = 1 << 20;
 
 /// Takes care of databases one after the other. What goes wrong with one is told in its row and
 /// does not keep the others from their turn.
-pub(super) fn run(place: &Place<'_>, care: Care, paths: &[String]) -> Result<Shown, Failure> {
+pub(super) fn run(
+    place: &Place<'_>,
+    care: Care,
+    paths: &[String],
+    progress: &mut dyn Progress,
+) -> Result<Shown, Failure> {
     let paths = chosen(place, paths)?;
     let (mut rows, mut clean) = (Vec::with_capacity(paths.len()), true);
-    for path in &paths {
-        let row = match one(place, care, path) {
+    for (done, path) in paths.iter().enumerate() {
+        let mut told = Told { progress, path, done: done as u64, total: paths.len() as u64 };
+        let row = match told.step("").map_break(|()| StoreError::Stopped) {
+            ControlFlow::Break(error) => Err(error),
+            ControlFlow::Continue(()) => one(place, care, path, &mut told),
+        };
+        let row = match row {
             Ok(row) => row,
             // It was deleted or moved since the list was made.
             Err(StoreError::NotFound { .. }) => continue,
+            Err(StoreError::Stopped) => {
+                rows.push(json!({ "path": path, "error": "stopped before this one was done" }));
+                return Ok(Shown { value: Value::Array(rows), clean: false });
+            }
             Err(error) => json!({ "path": path, "error": chain(&error) }),
         };
         clean &= row["error"].is_null() && row["dbiid"].is_null();
@@ -39,10 +55,30 @@ pub(super) fn run(place: &Place<'_>, care: Care, paths: &[String]) -> Result<Sho
     Ok(Shown { value: Value::Array(rows), clean })
 }
 
-fn one(place: &Place<'_>, care: Care, path: &str) -> store::Result<Value> {
+/// Tells how far the work on one of several databases is.
+struct Told<'a> {
+    progress: &'a mut dyn Progress,
+    path: &'a str,
+    done: u64,
+    total: u64,
+}
+
+impl Told<'_> {
+    fn step(&mut self, part: &str) -> ControlFlow<()> {
+        let what = format!("{} {part}", self.path);
+        self.progress.step(what.trim_end(), self.done, self.total)
+    }
+}
+
+fn one(place: &Place<'_>, care: Care, path: &str, told: &mut Told<'_>) -> store::Result<Value> {
+    let step = &mut |step: store::Step| match told.total {
+        // The only one: how far it is itself is worth more.
+        1 => told.progress.step(&format!("{path} {}", step.what), step.done, step.total),
+        _ => told.step(step.what),
+    };
     match care {
         Care::Compact => {
-            let done = place.store.compact(path)?;
+            let done = place.store.compact_with(path, step)?;
             let freed = done.bytes_before.saturating_sub(done.bytes_after);
             Ok(json!({
                 "path": path,
@@ -52,13 +88,13 @@ fn one(place: &Place<'_>, care: Care, path: &str) -> store::Result<Value> {
             }))
         }
         Care::Updall => {
-            let done = place.store.updall(path)?;
+            let done = place.store.updall_with(path, step)?;
             Ok(json!({ "path": path, "mended": done.mended }))
         }
         Care::Fixup => {
             // A running server holds these: it would go on with the damaged one.
             let may_rebuild = !(place.is_served && is_fixed(path));
-            match place.store.fixup(path, may_rebuild) {
+            match place.store.fixup_with(path, may_rebuild, step) {
                 Err(StoreError::Damage { what, .. }) if !may_rebuild => {
                     let error = format!("{what}; stop the server to repair it");
                     Ok(json!({ "path": path, "error": error }))

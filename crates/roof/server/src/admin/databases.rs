@@ -1,10 +1,14 @@
 //! `db` commands.
 
+use std::ops::ControlFlow;
+use std::path::Path;
+
 use note::{Item, ItemValue, NoteClass, Piece, Unid};
 use serde_json::{Value, json};
-use store::{Database, DatabaseInfo, NewDatabase, NoteId, NoteMeta, Reader};
+use store::{CopyOptions, Database, DatabaseInfo, NewDatabase, NoteId, NoteMeta, Reader, Step};
 
-use super::Failure;
+use super::{Failure, Shown};
+use crate::progress::Progress;
 use crate::site::Site;
 
 /// Notes read while a database is locked.
@@ -27,6 +31,8 @@ fn shown(info: &DatabaseInfo) -> Value {
         "deleted": info.deleted,
         "size_bytes": info.size_bytes,
         "logical_bytes": info.logical_bytes,
+        "quota_bytes": info.quota.limit_bytes,
+        "warn_bytes": info.quota.warn_bytes,
         "checkpointed_lsn": info.checkpointed_lsn.to_string(),
         "applied_lsn": info.applied_lsn.to_string(),
         "fenced": info.fenced,
@@ -53,8 +59,72 @@ pub(super) fn create(site: &Site, path: &str, title: &str, mail: bool) -> Result
     Ok(shown(&site.store.info(path)?))
 }
 
-pub(super) fn copy(site: &Site, from: &str, to: &str, new_replica: bool) -> Result<Value, Failure> {
-    site.store.copy(from, to, new_replica)?;
+pub(super) fn copy(
+    site: &Site,
+    from: &str,
+    to: &str,
+    new_replica: bool,
+    progress: &mut dyn Progress,
+) -> Result<Value, Failure> {
+    let options = CopyOptions { new_replica };
+    site.store.copy_with(from, to, options, &mut told(from, progress))?;
+    Ok(shown(&site.store.info(to)?))
+}
+
+/// A step of the store, told with the database it is about.
+fn told<'a>(
+    path: &'a str,
+    progress: &'a mut dyn Progress,
+) -> impl FnMut(Step) -> ControlFlow<()> + 'a {
+    move |step| progress.step(&format!("{path} {}", step.what), step.done, step.total)
+}
+
+pub(super) fn copy_notes(
+    site: &Site,
+    from: &str,
+    to: &str,
+    unids: &[String],
+    progress: &mut dyn Progress,
+) -> Result<Shown, Failure> {
+    let parse = |text: &String| {
+        text.trim().parse().map_err(|error| Failure::Refused(format!("{text}: {error}")))
+    };
+    let unids: Vec<Unid> = unids.iter().map(parse).collect::<Result<_, _>>()?;
+    let done = site.store.copy_notes(from, to, &unids, &mut told(from, progress))?;
+    let missing: Vec<String> = done.missing.iter().map(ToString::to_string).collect();
+    let clean = missing.is_empty() && done.left == 0;
+    let value = json!({
+        "copied": done.copied,
+        "already": done.already,
+        "missing": missing,
+        "left": done.left,
+    });
+    Ok(Shown { value, clean })
+}
+
+pub(super) fn export(
+    site: &Site,
+    path: &str,
+    file: &Path,
+    progress: &mut dyn Progress,
+) -> Result<Value, Failure> {
+    let done = site.store.export(path, file, &mut told(path, progress))?;
+    Ok(json!({
+        "path": done.path,
+        "file": file.display().to_string(),
+        "notes": done.notes,
+        "objects": done.objects,
+        "bytes": done.bytes,
+    }))
+}
+
+pub(super) fn import(
+    site: &Site,
+    file: &Path,
+    to: &str,
+    progress: &mut dyn Progress,
+) -> Result<Value, Failure> {
+    site.store.import(file, to, &mut told(to, progress))?;
     Ok(shown(&site.store.info(to)?))
 }
 
@@ -81,8 +151,13 @@ fn refuse_fixed(path: &str) -> Result<(), Failure> {
 
 /// Whether a server needs a database of this name, and holds it open.
 pub(super) fn is_fixed(path: &str) -> bool {
-    let is_mail_box = path.strip_prefix("mail").and_then(|rest| rest.strip_suffix(".box"));
-    path == "names.nsf" || is_mail_box.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    path == "names.nsf" || is_mail_box(path)
+}
+
+/// Whether a path names a mail.box.
+pub(crate) fn is_mail_box(path: &str) -> bool {
+    let number = path.strip_prefix("mail").and_then(|rest| rest.strip_suffix(".box"));
+    number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 pub(super) fn cat(site: &Site, path: &str, note: Option<&str>) -> Result<Value, Failure> {

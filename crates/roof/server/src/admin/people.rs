@@ -1,7 +1,8 @@
-//! `user` and `group` commands.
+//! `user` commands.
 
-use directory::{Found, Group, NewGroup, NewPassword, NewPerson, Person, PersonChange};
+use directory::{Found, NewName, NewPassword, NewPerson, Person, PersonChange};
 use serde_json::{Value, json};
+use store::Quota;
 
 use super::Failure;
 use crate::request::{Secret, UserAdd, UserSet};
@@ -17,14 +18,6 @@ fn shown(person: &Person) -> Value {
         "forward": person.forward,
         "admin": person.admin,
         "disabled": person.disabled,
-    })
-}
-
-fn shown_group(group: &Group) -> Value {
-    json!({
-        "name": group.name,
-        "internet_address": group.internet_address,
-        "members": group.members,
     })
 }
 
@@ -60,6 +53,7 @@ pub(super) fn set(site: &Site, set: UserSet) -> Result<Value, Failure> {
         ..PersonChange::default()
     };
     let person = site.directory.change_person(&set.name, change)?;
+    set_quota(site, &person, set.quota_bytes, set.warn_bytes)?;
     if let Some(admin) = set.admin {
         set_admin(site, &person.full_name, admin)?;
     }
@@ -68,8 +62,8 @@ pub(super) fn set(site: &Site, set: UserSet) -> Result<Value, Failure> {
 
 pub(super) fn rename(site: &Site, name: &str, full_name: String) -> Result<Value, Failure> {
     let before = find(site, name)?;
-    let change = PersonChange { full_name: Some(full_name), ..PersonChange::default() };
-    let after = site.directory.change_person(name, change)?;
+    let new = NewName { full_name: Some(full_name), ..NewName::default() };
+    let after = site.directory.rename_person(name, new)?;
     if before.admin && !after.admin {
         set_admin(site, &before.full_name, false)?;
         set_admin(site, &after.full_name, true)?;
@@ -94,23 +88,69 @@ pub(super) fn remove(site: &Site, name: &str, with_mail: bool) -> Result<Value, 
 }
 
 pub(super) fn list(site: &Site) -> Result<Value, Failure> {
-    Ok(site.directory.people()?.iter().map(shown).collect())
+    let people = site.directory.people()?;
+    Ok(people.iter().map(|person| with_quota(site, person)).collect())
 }
 
-fn find(site: &Site, name: &str) -> Result<Person, Failure> {
+/// A person with what the mail file holds and may hold.
+fn with_quota(site: &Site, person: &Person) -> Value {
+    let mut row = shown(person);
+    // A person without a mail file, or with one in trouble, is listed all the same.
+    if let Ok(info) = site.store.info(&person.mail_file) {
+        row["used_bytes"] = json!(info.logical_bytes);
+        row["quota_bytes"] = json!(info.quota.limit_bytes);
+        row["warn_bytes"] = json!(info.quota.warn_bytes);
+    }
+    row
+}
+
+/// Changes the quota of a mail file; `None` leaves as it is.
+fn set_quota(
+    site: &Site,
+    person: &Person,
+    limit: Option<u64>,
+    warn: Option<u64>,
+) -> Result<(), Failure> {
+    if limit.is_none() && warn.is_none() {
+        return Ok(());
+    }
+    if person.mail_file.is_empty() {
+        return Err(Failure::Refused(format!("{} has no mail file", person.full_name)));
+    }
+    let database = site.store.database(&person.mail_file)?;
+    let before = site.store.info(&person.mail_file)?.quota;
+    let quota = Quota {
+        limit_bytes: limit.unwrap_or(before.limit_bytes),
+        warn_bytes: warn.unwrap_or(before.warn_bytes),
+    };
+    if quota.limit_bytes > 0 && quota.warn_bytes > quota.limit_bytes {
+        let problem = "the warning lies above the quota; give both, or 0 for none".to_owned();
+        return Err(Failure::Refused(problem));
+    }
+    let written = site.store.write(&[&database], |writer| writer.set_quota(&database, quota))?;
+    Ok(site.store.durable(written.lsn).wait().map_err(store::StoreError::from)?)
+}
+
+/// Lets somebody sign in again.
+pub(super) fn unlock(site: &Site, name: Option<&str>) -> Result<Value, Failure> {
+    let count = site.directory.clear_lockout(name)?;
+    Ok(json!(format!("{count} names may sign in again")))
+}
+
+pub(super) fn find(site: &Site, name: &str) -> Result<Person, Failure> {
     match site.directory.find(name)? {
         Found::Person(person) => Ok(person),
         Found::Ambiguous(names) => {
             Err(Failure::Refused(format!("{name} is ambiguous: {}", names.join(", "))))
         }
-        Found::Group(_) | Found::Unknown => {
+        Found::Group(_) | Found::MailIn(_) | Found::Unknown => {
             Err(Failure::Refused(format!("there is no person named {name}")))
         }
     }
 }
 
 fn show(site: &Site, name: &str) -> Result<Value, Failure> {
-    find(site, name).map(|person| shown(&person))
+    find(site, name).map(|person| with_quota(site, &person))
 }
 
 fn set_admin(site: &Site, full_name: &str, admin: bool) -> Result<(), Failure> {
@@ -120,50 +160,4 @@ fn set_admin(site: &Site, full_name: &str, admin: bool) -> Result<(), Failure> {
         names.push(full_name.to_owned());
     }
     Ok(site.directory.set_administrators(names)?)
-}
-
-pub(super) fn add_group(
-    site: &Site,
-    name: String,
-    address: Option<String>,
-    members: Vec<String>,
-) -> Result<Value, Failure> {
-    let group = NewGroup { name, internet_address: address, members };
-    Ok(shown_group(&site.directory.add_group(group)?))
-}
-
-pub(super) fn remove_group(site: &Site, name: &str) -> Result<Value, Failure> {
-    Ok(shown_group(&site.directory.remove_group(name)?))
-}
-
-pub(super) fn list_groups(site: &Site) -> Result<Value, Failure> {
-    Ok(site.directory.groups()?.iter().map(shown_group).collect())
-}
-
-pub(super) fn change_members(
-    site: &Site,
-    name: &str,
-    add: Vec<String>,
-    remove: &[String],
-) -> Result<Value, Failure> {
-    let Found::Group(group) = site.directory.find(name)? else {
-        return Err(Failure::Refused(format!("there is no group named {name}")));
-    };
-    if add.is_empty() && remove.is_empty() {
-        return Ok(shown_group(&group));
-    }
-    let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
-    for gone in remove {
-        if !group.members.iter().any(|member| same(member, gone)) {
-            return Err(Failure::Refused(format!("{gone} is not written in {}", group.name)));
-        }
-    }
-    let mut members = group.members;
-    members.retain(|member| !remove.iter().any(|gone| same(member, gone)));
-    for new in add {
-        if !members.iter().any(|member| same(member, &new)) {
-            members.push(new);
-        }
-    }
-    Ok(shown_group(&site.directory.set_members(&group.name, members)?))
 }

@@ -1,14 +1,16 @@
 //! Tests of commands on a data directory without a server.
 
+use std::ops::ControlFlow;
+
 use serde_json::Value;
 
-use super::perform;
 use crate::layout::DataDir;
-use crate::request::{Care, Reply, Request, Secret, UserAdd, UserSet};
+use crate::progress::{Progress, Unheard};
+use crate::request::{Care, QueueOrder, Reply, Request, RuleText, Secret, UserAdd, UserSet};
 use crate::settings::{Key, Settings};
 use crate::site::Site;
 
-fn site(dir: &tempfile::TempDir) -> Site {
+pub(super) fn site(dir: &tempfile::TempDir) -> Site {
     let data = DataDir::new(dir.path().join("server"));
     data.make().unwrap();
     let mut settings = Settings::default();
@@ -17,7 +19,11 @@ fn site(dir: &tempfile::TempDir) -> Site {
     Site::create(&data, &settings).unwrap()
 }
 
-fn done(site: &Site, request: Request) -> Value {
+fn perform(site: &Site, request: Request) -> Reply {
+    super::perform(site, request, &mut Unheard)
+}
+
+pub(super) fn done(site: &Site, request: Request) -> Value {
     match perform(site, request.clone()) {
         Reply::Done { value } => value,
         other => panic!("{request:?}: {other:?}"),
@@ -31,7 +37,7 @@ fn refused(site: &Site, request: Request) -> String {
     }
 }
 
-fn add(full_name: &str, short_name: &str) -> Request {
+pub(super) fn add(full_name: &str, short_name: &str) -> Request {
     Request::UserAdd(UserAdd {
         full_name: full_name.to_owned(),
         short_name: short_name.to_owned(),
@@ -73,6 +79,7 @@ fn groups_keep_their_members() {
     let new = Request::GroupAdd {
         name: "Engines".into(),
         address: None,
+        kind: None,
         members: vec!["ada@example.test".into()],
     };
     done(&site, new);
@@ -185,21 +192,21 @@ fn what_was_lost_is_a_finding() {
     let (path, title) = ("ada.nsf".to_owned(), "x".to_owned());
     done(&site, Request::DbCreate { path, title, mail: true });
     site.store.flush().unwrap();
-    let (data, settings) = (site.dir.clone(), site.settings.clone());
+    let (data, settings) = (site.dir.clone(), site.settings());
     site.close().unwrap();
     drop(site);
     let mut bytes = std::fs::read(data.data().join("ada.nsf")).unwrap();
     bytes[..4096].fill(0);
     std::fs::write(data.data().join("ada.nsf"), bytes).unwrap();
     let words = ["ada.nsf".to_owned()];
-    let reply = super::care_for(&data, &settings, Care::Compact, &words).unwrap();
+    let reply = super::care_for(&data, &settings, Care::Compact, &words, &mut Unheard).unwrap();
     let Reply::Finding { value } = reply else { panic!("{reply:?}") };
     assert!(value[0]["error"].as_str().unwrap().contains("fenced"), "{value}");
-    let reply = super::care_for(&data, &settings, Care::Fixup, &words).unwrap();
+    let reply = super::care_for(&data, &settings, Care::Fixup, &words, &mut Unheard).unwrap();
     let Reply::Finding { value } = reply else { panic!("{reply:?}") };
     assert_eq!((&value[0]["state"], &value[0]["lost"]), (&"saved".into(), &0.into()));
     assert_eq!(value[0]["damaged_file"], "ada.nsf.damaged");
-    let reply = super::care_for(&data, &settings, Care::Fixup, &words).unwrap();
+    let reply = super::care_for(&data, &settings, Care::Fixup, &words, &mut Unheard).unwrap();
     let Reply::Done { value } = reply else { panic!("{reply:?}") };
     assert_eq!(value[0]["state"], "clean");
 }
@@ -233,4 +240,173 @@ fn databases_are_copied_moved_and_removed() {
     }
     refused(&site, copy("none.nsf", "x.nsf"));
     refused(&site, copy("names.nsf", "mail/a/ada.nsf"));
+}
+
+#[test]
+fn quotas_rules_and_blocked_senders_belong_to_a_person() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    done(&site, add("Ada Lovelace", "ada"));
+    let set = |quota, warn| {
+        let set = UserSet {
+            name: "ada".into(),
+            quota_bytes: quota,
+            warn_bytes: warn,
+            ..UserSet::default()
+        };
+        Request::UserSet(set)
+    };
+    let ada = done(&site, set(Some(1000), Some(900)));
+    assert_eq!((&ada["quota_bytes"], &ada["warn_bytes"]), (&1000.into(), &900.into()));
+    assert!(refused(&site, set(Some(800), None)).contains("above the quota"));
+    assert_eq!(done(&site, set(None, Some(0)))["quota_bytes"], 1000);
+    let rule = |name: &str, conditions: &[&str], actions: &[&str]| RuleText {
+        name: name.into(),
+        enabled: true,
+        any: false,
+        conditions: conditions.iter().map(|text| (*text).to_owned()).collect(),
+        actions: actions.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    let add = |rule, first| Request::UserRuleAdd { name: "ada".into(), rule, first };
+    done(&site, add(rule("Lists", &["sender contains list@"], &["move Lists"]), false));
+    let rules = done(&site, add(rule("First", &[], &["flag"]), true));
+    assert_eq!((&rules[0]["name"], &rules[1]["name"]), (&"First".into(), &"Lists".into()));
+    let rules = done(&site, add(rule("lists", &["size over 9"], &["copy Big", "stop"]), false));
+    assert_eq!(rules[1]["then"], "copy Big; stop", "{rules}");
+    let wrong = refused(&site, add(rule("Bad", &["sender dances"], &["explode"]), false));
+    assert!(wrong.contains("sender dances") && wrong.contains("explode"), "{wrong}");
+    let gone = Request::UserRuleRemove { name: "ada".into(), rule: "FIRST".into() };
+    assert_eq!(done(&site, gone.clone()).as_array().unwrap().len(), 1);
+    assert!(refused(&site, gone).contains("no rule named"));
+    let block = |add: &[&str], remove: &[&str]| Request::UserBlock {
+        name: "ada".into(),
+        add: add.iter().map(|text| (*text).to_owned()).collect(),
+        remove: remove.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    let blocked = done(&site, block(&["x@example.org", "y@example.org"], &[]));
+    assert_eq!(blocked["blocked"].as_array().unwrap().len(), 2, "{blocked}");
+    assert!(refused(&site, block(&[], &["z@example.org"])).contains("not blocked"));
+    assert_eq!(done(&site, block(&[], &["x@example.org"]))["blocked"][0], "y@example.org");
+    let nobody = Request::UserRules { name: "nobody".into() };
+    assert!(refused(&site, nobody).contains("nobody"));
+    assert_eq!(done(&site, Request::UserUnlock { name: None }), "0 names may sign in again");
+    site.close().unwrap();
+}
+
+#[test]
+fn mail_may_be_for_no_person() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    done(&site, add("Ada Lovelace", "ada"));
+    let new = Request::MailInAdd {
+        name: "Orders".into(),
+        path: "orders.nsf".into(),
+        address: Some("orders@example.test".into()),
+        aliases: Vec::new(),
+    };
+    assert_eq!(done(&site, new.clone())["path"], "orders.nsf");
+    refused(&site, new);
+    assert_eq!(done(&site, Request::MailInList)[0]["internet_address"], "orders@example.test");
+    done(&site, Request::MailInRemove { name: "orders".into() });
+    assert_eq!(done(&site, Request::MailInList), serde_json::json!([]));
+    let all = |name: Option<&str>| Request::CatchAllSet {
+        domain: "example.test".into(),
+        name: name.map(str::to_owned),
+    };
+    assert_eq!(done(&site, all(Some("ada")))[0]["domain"], "example.test");
+    assert_eq!(done(&site, all(None)), serde_json::json!([]));
+    let kind = |kind: &str| Request::GroupSet {
+        name: "Engines".into(),
+        address: None,
+        kind: Some(kind.into()),
+    };
+    let new = Request::GroupAdd {
+        name: "Engines".into(),
+        address: None,
+        kind: Some("mail".into()),
+        members: vec!["ada@example.test".into()],
+    };
+    assert_eq!(done(&site, new)["type"], "mail");
+    for name in super::GROUP_TYPES {
+        done(&site, kind(name));
+    }
+    assert!(refused(&site, kind("club")).contains("one of"));
+    site.close().unwrap();
+}
+
+#[test]
+fn databases_go_into_files_and_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    done(&site, add("Ada Lovelace", "ada"));
+    let file = dir.path().join("backup.nsf");
+    let export = |file: &std::path::Path| Request::DbExport {
+        path: "names.nsf".into(),
+        file: file.to_owned(),
+    };
+    let exported = done(&site, export(&file));
+    assert!(exported["notes"].as_u64().unwrap() > 1, "{exported}");
+    assert_ne!(perform(&site, export(&file)).exit_code(), 0, "the file is there");
+    let import = Request::DbImport { file, to: "old/names.nsf".into() };
+    assert_eq!(done(&site, import)["path"], "old/names.nsf");
+    let rows = done(&site, Request::DbCat { path: "old/names.nsf".into(), note: None });
+    let unid = rows[0]["unid"].as_str().unwrap().to_owned();
+    let new = Request::DbCreate { path: "some.nsf".into(), title: "Some".into(), mail: false };
+    done(&site, new);
+    let copy = |unids: &[&str]| Request::DbCopyNotes {
+        from: "old/names.nsf".into(),
+        to: "some.nsf".into(),
+        unids: unids.iter().map(|unid| (*unid).to_owned()).collect(),
+    };
+    assert_eq!(done(&site, copy(&[&unid]))["copied"], 1);
+    let missing = perform(&site, copy(&["00000000000000000000000000000001"]));
+    assert_eq!(missing.exit_code(), 1, "{missing:?}");
+    assert!(refused(&site, copy(&["x"])).contains('x'));
+    site.close().unwrap();
+}
+
+#[test]
+fn objects_and_the_queue_are_looked_at_without_a_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    let list =
+        |after: Option<&str>| Request::ObjectsList { after: after.map(str::to_owned), limit: 10 };
+    assert_eq!(done(&site, list(None))["objects"], serde_json::json!([]));
+    assert!(refused(&site, list(Some("x"))).contains("--after"));
+    let prune = Request::ObjectsPrune { defer_s: Some(0), dry_run: false };
+    assert_eq!(done(&site, prune)["objects"], 0);
+    let estimate = Request::ObjectsEstimate { thresholds: vec![4096, 65_536] };
+    assert_eq!(done(&site, estimate)["thresholds"].as_array().unwrap().len(), 2);
+    assert!(refused(&site, Request::LogArchive).contains("log.archive_path"));
+    let waiting = QueueOrder::List { state: None, text: String::new(), limit: 10 };
+    assert_eq!(done(&site, Request::Queue(waiting)), serde_json::json!([]));
+    let wrong = QueueOrder::List { state: Some("asleep".into()), text: String::new(), limit: 10 };
+    assert!(refused(&site, Request::Queue(wrong)).contains("held or dead"));
+    site.close().unwrap();
+}
+
+/// Stops the work at its second step.
+struct Hasty(usize);
+
+impl Progress for Hasty {
+    fn step(&mut self, _: &str, _: u64, _: u64) -> ControlFlow<()> {
+        self.0 += 1;
+        if self.0 > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn long_work_stops_in_order_when_it_is_asked_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    done(&site, add("Ada Lovelace", "ada"));
+    for care in [Care::Compact, Care::Updall, Care::Fixup] {
+        let request = Request::DbCare { care, paths: Vec::new() };
+        let Reply::Finding { value } = super::perform(&site, request, &mut Hasty(0)) else {
+            panic!("{care:?} went on")
+        };
+        let last = value.as_array().unwrap().last().unwrap();
+        assert!(last["error"].as_str().unwrap().contains("stopped"), "{value}");
+    }
+    site.close().unwrap();
 }

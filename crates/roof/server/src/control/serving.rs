@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
+use super::telling::Telling;
 use super::{REQUEST_BYTES_MAX, ShortPath, read_line};
+use crate::progress::Progress;
 use crate::request::{Reply, Request};
 
 /// Commands answered at once.
@@ -21,7 +23,7 @@ const COMMANDS_MAX: usize = 32;
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// Answers requests.
-pub type Answer = Arc<dyn Fn(Request) -> Reply + Send + Sync>;
+pub type Answer = Arc<dyn Fn(Request, &mut dyn Progress) -> Reply + Send + Sync>;
 
 /// The socket and the thread that serves it. Until [`Control::answer_with`], every request is
 /// told that the server is starting.
@@ -138,15 +140,16 @@ fn one(shared: &Shared, stream: &UnixStream) {
     }
     let Ok(Some(line)) = read_line(stream, REQUEST_BYTES_MAX) else { return };
     let reply = match serde_json::from_str::<Request>(&line) {
-        Ok(request) => answer(shared, request),
+        Ok(request) => answer(shared, request, &mut Telling::to(stream)),
         Err(error) => Reply::refused(format!("not a request of this version: {error}")),
     };
     tell(stream, &reply);
 }
 
-fn answer(shared: &Shared, request: Request) -> Reply {
+fn answer(shared: &Shared, request: Request, progress: &mut dyn Progress) -> Reply {
     let Some(answer) = shared.answer.read().clone() else { return Reply::Starting };
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(request)));
+    let answered = std::panic::AssertUnwindSafe(|| answer(request, progress));
+    let outcome = std::panic::catch_unwind(answered);
     outcome.unwrap_or_else(|_| {
         let reason = "the command ended in a bug; see the server's log".to_owned();
         Reply::Trouble { reason }

@@ -282,6 +282,7 @@ fn register_groups(site: &Site, options: &DemoOptions) -> Result<(), DemoError> 
             name: group.name.to_owned(),
             internet_address: Some(format!("{}@{}", group.local, options.domain)),
             members: people::members(group.members).map(member).collect(),
+            ..NewGroup::default()
         })?;
     }
     Ok(())

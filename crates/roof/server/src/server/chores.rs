@@ -1,19 +1,21 @@
 //! What a server does by itself every second: checkpoints, a look at the log, replay of what a
 //! crash left behind, expired deletions.
 
-#[cfg(test)]
-mod tests;
-
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use objects::ObjectsError;
 use parking_lot::{Condvar, Mutex};
-use store::{Store, StoreError, Stub};
+use store::{Store, StoreError};
 
 use super::Running;
+use super::recount::Recount;
+use crate::agenda::{Agenda, Hours};
+use crate::minutes::Counted;
+use crate::process;
+use crate::programs;
 use crate::request::chain;
 use crate::settings::Key;
 
@@ -23,12 +25,9 @@ const ROUND: Duration = Duration::from_secs(1);
 const ROUND_REPLAYING: Duration = Duration::from_millis(50);
 /// Time a round may spend on databases that are to be replayed.
 const REPLAY_SLICE: Duration = Duration::from_millis(200);
-/// Time between two searches for expired deletions.
-const PURGE_EVERY: Duration = Duration::from_secs(3600);
-/// Time a round may spend on expired deletions.
-const PURGE_SLICE: Duration = Duration::from_millis(50);
-/// Notes deleted in one write.
-const PURGE_BATCH: usize = 50;
+
+/// Time between two looks at the counters of the last minutes.
+const MINUTES_EVERY: Duration = Duration::from_secs(10);
 
 /// The thread of the chores.
 pub(super) struct Chores {
@@ -61,10 +60,13 @@ impl Chores {
     }
 }
 
-fn work(shared: &Shared, running: &Running) {
-    let mut purge = Purge::default();
+fn work(shared: &Shared, running: &Arc<Running>) {
+    let mut recount = Recount::default();
+    let mut hours = Hours::default();
+    let mut looked: Option<Instant> = None;
     let mut replay = Replay::default();
     let mut last_trouble = String::new();
+    let mut last_alarms: Vec<String> = Vec::new();
     loop {
         let wait = if replay.is_done { ROUND } else { ROUND_REPLAYING };
         let mut stopping = shared.stopping.lock();
@@ -75,7 +77,7 @@ fn work(shared: &Shared, running: &Running) {
             return;
         }
         drop(stopping);
-        let trouble = match round(running, &mut replay, &mut purge) {
+        let trouble = match round(running, &mut replay) {
             Ok(()) => String::new(),
             Err(error) => chain(&error),
         };
@@ -84,10 +86,59 @@ fn work(shared: &Shared, running: &Running) {
             tracing::warn!("{trouble}");
         }
         last_trouble = trouble;
+        if replay.is_done {
+            recount.look(running);
+        }
+        let alarms = running.alarms();
+        for alarm in alarms.iter().filter(|alarm| !last_alarms.contains(alarm)) {
+            tracing::error!(kind = "alarm", "{alarm}");
+        }
+        last_alarms = alarms;
+        if looked.is_none_or(|at| at.elapsed() >= MINUTES_EVERY) {
+            looked = Some(Instant::now());
+            minutes(running);
+        }
+        if let Some(hour) = process::local_hour().and_then(|hour| hours.begun(hour)) {
+            begin_hour(running, hour);
+        }
     }
 }
 
-fn round(running: &Running, replay: &mut Replay, purge: &mut Purge) -> Result<(), StoreError> {
+/// Looks at the counters for `show performance` and the peaks.
+fn minutes(running: &Running) {
+    let seats = running.registry.list();
+    let counted = Counted {
+        transactions: running.pool.status().done,
+        delivered: running.router.stats().delivered,
+        users: seats.iter().filter(|seat| seat.user.is_some()).count() as u64,
+    };
+    running.minutes.lock().look(counted, Instant::now(), running.site.store.now());
+}
+
+/// Runs what the agenda has for an hour, one after the other, on a thread of its own.
+fn begin_hour(running: &Arc<Running>, hour: u8) {
+    let settings = running.site.settings();
+    let agenda = Agenda::parse(settings.text(Key::TasksAt)).unwrap_or_default();
+    let lines: Vec<String> = agenda.at(hour).map(|entry| entry.line.clone()).collect();
+    if lines.is_empty() {
+        return;
+    }
+    let running = running.clone();
+    let builder = std::thread::Builder::new().name("agenda".to_owned());
+    let begun = builder.spawn(move || {
+        for line in lines {
+            if running.is_stopping() {
+                return;
+            }
+            programs::run(&running, &line);
+        }
+    });
+    if let Err(error) = begun {
+        tracing::error!(%error, "the tasks of hour {hour} cannot run");
+    }
+}
+
+fn round(running: &Running, replay: &mut Replay) -> Result<(), StoreError> {
     let store = &running.site.store;
     if running.failure().is_none()
         && let Some(reason) = store.log().status().stopped
@@ -96,7 +147,10 @@ fn round(running: &Running, replay: &mut Replay, purge: &mut Purge) -> Result<()
         return Ok(());
     }
     match store.tick() {
-        Err(error @ StoreError::NotSynced { .. }) => {
+        Err(
+            error @ (StoreError::NotSynced { .. }
+            | StoreError::Objects(ObjectsError::CatalogDamaged { .. })),
+        ) => {
             if running.failure().is_none() {
                 running.fail(chain(&error));
             }
@@ -107,8 +161,8 @@ fn round(running: &Running, replay: &mut Replay, purge: &mut Purge) -> Result<()
     if !replay.is_done {
         return replay.slice(store);
     }
-    let keep_h = i64::try_from(running.site.settings.number(Key::DeletedKeep)).unwrap_or(i64::MAX);
-    purge.slice(store, keep_h.saturating_mul(3600))
+    running.trash.slice(store, mailfile::trash::Budget::default());
+    Ok(())
 }
 
 /// Brings databases up to date that the start left behind, a slice at a time.
@@ -136,58 +190,4 @@ impl Replay {
         }
         Ok(())
     }
-}
-
-/// Walks all databases for deletions that nobody can take back any more, a slice at a time.
-#[derive(Default)]
-pub(super) struct Purge {
-    begun: Option<Instant>,
-    paths: VecDeque<String>,
-}
-
-impl Purge {
-    /// Does as much as fits in a slice; begins a new walk every hour.
-    pub(super) fn slice(&mut self, store: &Store, keep_s: i64) -> Result<(), StoreError> {
-        let due = self.begun.is_none_or(|begun| begun.elapsed() >= PURGE_EVERY);
-        if self.paths.is_empty() && due {
-            self.begun = Some(Instant::now());
-            self.paths = store.paths().into();
-        }
-        let slice = Instant::now();
-        while slice.elapsed() < PURGE_SLICE {
-            let Some(path) = self.paths.front() else { return Ok(()) };
-            match purge(store, path, keep_s) {
-                Ok(PURGE_BATCH..) => {}
-                Ok(_) | Err(StoreError::NotFound { .. } | StoreError::Fenced { .. }) => {
-                    self.paths.pop_front();
-                }
-                Err(error) => {
-                    self.paths.pop_front();
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Deletes some expired notes of a database for good; how many.
-fn purge(store: &Store, path: &str, keep_s: i64) -> Result<usize, StoreError> {
-    let database = store.database(path)?;
-    let before = store.now().plus_seconds(-keep_s);
-    let expired = store.read(&database, |reader| reader.soft_deleted(before, PURGE_BATCH))?.value;
-    if expired.is_empty() {
-        return Ok(0);
-    }
-    store.write_reserved(&[&database], |writer| -> Result<(), StoreError> {
-        for meta in &expired {
-            // It may have been taken back meanwhile.
-            let still = writer.reader(&database)?.note_meta(meta.id)?;
-            if still.is_some_and(|meta| meta.deleted.is_some()) {
-                writer.delete_note(&database, meta.id, Stub::Keep)?;
-            }
-        }
-        Ok(())
-    })?;
-    Ok(expired.len())
 }

@@ -12,19 +12,27 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 
+use parking_lot::Mutex;
+
 use super::chores::Chores;
 use super::{Running, Server};
 use crate::control::Control;
+use crate::doors::{self, Doors};
 use crate::gate::Gate;
 use crate::layout::{DataDir, Lock};
 use crate::listen::{self, ListenError, Listener};
 use crate::loops::Loops;
+use crate::options;
 use crate::pool::WorkerPool;
 use crate::process;
+use crate::programs;
+use crate::progress::Progress;
 use crate::settings::{Key, Settings};
-use crate::setup::{make_certificate, router_options};
+use crate::setup::make_certificate;
 use crate::site::{Site, SiteError};
+use crate::smart_host::SmartHost;
 use crate::stats::ObjectTotals;
+use crate::tasks::Tasks;
 use crate::tls::{Certificates, TlsError};
 
 /// Why a server did not start.
@@ -45,6 +53,9 @@ pub enum StartError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The smart host cannot be used.
+    #[error("the smart host (settings transfer.*) cannot be used")]
+    SmartHost(#[from] smtp::CourierError),
     /// The router cannot start.
     #[error("the router cannot start")]
     Router(#[from] RouterError),
@@ -147,9 +158,16 @@ impl Server {
             router: parts.router,
             smtp: parts.smtp,
             imap: parts.imap,
+            pop3: parts.pop3,
+            doors: Doors::default(),
+            listeners: runtime.handle().clone(),
+            tasks: Tasks::default(),
+            minutes: Mutex::default(),
+            smart_host: parts.smart_host,
+            trash: mailfile::trash::Round::new(options::trash(&site.settings())),
             gate: Gate::new(
-                site.settings.size(Key::ConnectionsMax),
-                site.settings.size(Key::ConnectionsPerAddress),
+                site.settings().size(Key::ConnectionsMax),
+                site.settings().size(Key::ConnectionsPerAddress),
             ),
             loops,
             object_totals: ObjectTotals::default(),
@@ -159,20 +177,22 @@ impl Server {
             started_at: site.store.now(),
             site,
             stopper,
-            failure: parking_lot::Mutex::default(),
+            stopping: stopping.clone(),
+            failure: Mutex::default(),
+            changing: Mutex::default(),
         });
         let entered = runtime.enter();
         let signals = Signals::open()?;
         tokio::spawn(signals.watch(running.clone(), stopping.clone()));
-        for listener in listeners {
-            tracing::info!(door = listener.name, address = %listener.address, "listening");
-            tokio::spawn(listen::accept(listener, running.clone(), stopping.clone()));
-        }
         drop(entered);
+        programs::begin(&running);
+        doors::serve(&running, listeners);
         let chores = Chores::start(running.clone())?;
         let Holding { dir: _, lock, control } = holding;
         let answering = running.clone();
-        control.answer_with(Arc::new(move |request| answering.answer(request)));
+        control.answer_with(Arc::new(move |request, progress: &mut dyn Progress| {
+            answering.answer(request, progress)
+        }));
         Ok(Self { running, stopping, runtime, control, chores, lock })
     }
 }
@@ -192,6 +212,18 @@ fn tell(recovery: &Recovery) {
     for path in &recovery.adopted {
         tracing::warn!("database {path} is foreign or a copy, and got a new instance id");
     }
+    for path in &recovery.registered_again {
+        tracing::warn!("database {path} had lost its place in the register, and has it again");
+    }
+    if let Some(rebuilt) = &recovery.catalog_rebuilt {
+        tracing::error!(
+            segments = rebuilt.segments,
+            objects = rebuilt.objects,
+            unreadable = rebuilt.unreadable,
+            "the catalog of objects was made anew ({}); its references are counted now",
+            rebuilt.reason
+        );
+    }
     for (path, reason) in &recovery.fenced {
         tracing::error!("database {path} is fenced: {reason}");
     }
@@ -208,13 +240,15 @@ struct Parts {
     router: Arc<Router>,
     smtp: Arc<smtp::Door>,
     imap: Arc<imap::Door>,
+    pop3: Arc<pop3::Door>,
+    smart_host: SmartHost,
     certificates: Arc<Certificates>,
 }
 
 impl Parts {
     fn make(dir: &DataDir, site: &Site) -> Result<Self, StartError> {
-        let settings = &site.settings;
-        if make_certificate(dir, settings)? {
+        let settings = site.settings();
+        if make_certificate(dir, &settings)? {
             tracing::info!("a self-signed certificate was made");
         }
         let certificates = Certificates::load(
@@ -226,18 +260,22 @@ impl Parts {
             threads => threads,
         };
         let pool = WorkerPool::start(threads, settings.size(Key::PoolQueue))?;
-        let registry = Registry::default();
+        let registry = Registry::with_limits(options::limits(&settings));
         let budget = Budget::new(settings.number(Key::BytesInFlight));
-        let router =
-            Router::start(site.store.clone(), site.directory.clone(), router_options(settings))?;
+        let smart_host = SmartHost::default();
+        let options = options::with_courier(&smart_host, dir, &settings)?;
+        let router = Router::start(site.store.clone(), site.directory.clone(), options)?;
         let common = Common { pool, registry, budget, tls: certificates.acceptor()? };
+        let imap = imap_door(site, &common);
         Ok(Self {
             smtp: smtp_door(site, &common, router.clone()),
-            imap: imap_door(site, &common),
+            pop3: pop3_door(site, &common, &imap),
+            imap,
             pool: common.pool,
             registry: common.registry,
             budget: common.budget,
             router,
+            smart_host,
             certificates,
         })
     }
@@ -260,13 +298,7 @@ fn smtp_door(site: &Site, common: &Common, router: Arc<Router>) -> Arc<smtp::Doo
         budget: common.budget.clone(),
         registry: common.registry.clone(),
         tls: Some(common.tls.clone()),
-        settings: smtp::Settings {
-            host_name: site.settings.text(Key::HostName).to_owned(),
-            message_bytes_max: site.settings.number(Key::MessageBytesMax),
-            recipients_max: site.settings.size(Key::RecipientsMax),
-            connections_max: site.settings.number(Key::ConnectionsMax),
-            ..smtp::Settings::default()
-        },
+        settings: options::smtp(&site.settings()),
         stats: Arc::default(),
     })
 }
@@ -279,11 +311,19 @@ fn imap_door(site: &Site, common: &Common) -> Arc<imap::Door> {
         budget: common.budget.clone(),
         registry: common.registry.clone(),
         tls: Some(common.tls.clone()),
-        settings: imap::Settings {
-            host_name: site.settings.text(Key::HostName).to_owned(),
-            append_bytes_max: site.settings.number(Key::MessageBytesMax),
-            ..imap::Settings::default()
-        },
+        settings: options::imap(&site.settings()),
+        stats: Arc::default(),
+    })
+}
+
+fn pop3_door(site: &Site, common: &Common, imap: &imap::Door) -> Arc<pop3::Door> {
+    pop3::Door::new(pop3::Parts {
+        files: imap.files().clone(),
+        directory: site.directory.clone(),
+        pool: common.pool.clone(),
+        registry: common.registry.clone(),
+        tls: Some(common.tls.clone()),
+        settings: options::pop3(&site.settings()),
         stats: Arc::default(),
     })
 }

@@ -1,5 +1,7 @@
 //! A whole server within the test: mail in over SMTP, out over IMAP, stop, start, still there.
 
+mod console;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use super::{Holding, Network, Outcome, Server};
 use crate::control::ask;
 use crate::layout::DataDir;
 use crate::listen::DOOR_KEYS;
+use crate::progress::Unheard;
 use crate::request::{Reply, Request, Secret, UserAdd, UserSet};
 use crate::settings::{Key, Settings};
 use crate::setup::{SetupOptions, setup};
@@ -42,7 +45,7 @@ fn example(dir: &tempfile::TempDir) -> (DataDir, Settings) {
         password: Some(Secret("pw-ada".to_owned())),
         ..UserAdd::default()
     };
-    assert_eq!(admin::perform(&site, Request::UserAdd(ada)).exit_code(), 0);
+    assert_eq!(admin::perform(&site, Request::UserAdd(ada), &mut Unheard).exit_code(), 0);
     site.close().unwrap();
     (data, settings)
 }
@@ -97,6 +100,11 @@ impl Talk {
 }
 
 fn deliver(server: &Server, subject: &str) {
+    hand_in(server, subject);
+    server.running().router.wait_idle();
+}
+
+fn hand_in(server: &Server, subject: &str) {
     let mut smtp = Talk::to(address(server, "SMTP"));
     smtp.until("220 ");
     smtp.say("EHLO client.example.org", "250 ");
@@ -105,7 +113,6 @@ fn deliver(server: &Server, subject: &str) {
     smtp.say("DATA", "354 ");
     smtp.say(&format!("From: bob@example.org\r\nSubject: {subject}\r\n\r\nHello.\r\n."), "250 ");
     smtp.say("QUIT", "221 ");
-    server.running().router.wait_idle();
 }
 
 fn inbox(server: &Server) -> (Talk, String) {
@@ -134,7 +141,7 @@ fn a_changed_password_or_a_disabled_person_ends_the_sessions() {
     {
         let (mut session, _) = inbox(&server);
         session.say("c IDLE", "+ ");
-        assert_eq!(server.running().answer(request).exit_code(), 0);
+        assert_eq!(server.running().answer(request, &mut Unheard).exit_code(), 0);
         assert!(session.rest().contains("* BYE"));
     }
     assert!(matches!(server.stop(), Outcome::Stopped));
@@ -171,10 +178,15 @@ fn commands_and_metrics_see_the_running_server() {
         panic!("no status")
     };
     assert_eq!(value["server"], "mail1/Example");
-    for verb in crate::console::VERBS.iter().filter(|verb| verb.words != "quit") {
+    for verb in crate::console::VERBS.iter().filter(|verb| !["quit", "trace"].contains(&verb.words))
+    {
         let argument = match verb.words {
             "drop" => "ada",
-            words if words.starts_with("load ") => ".",
+            "load" => "Compact .",
+            "tell" => "Router show queues",
+            "restart task" => "SMTP",
+            "set config" => "server.log_level=info",
+            "broadcast" => "The server is restarted at noon",
             _ => "",
         };
         let line = format!("{} {argument}", verb.words);
@@ -199,6 +211,36 @@ fn commands_and_metrics_see_the_running_server() {
     server.wait();
     assert_eq!(server.stop(), Outcome::Stopped);
     assert_eq!(ask(&data.run(), &Request::Status).unwrap(), None);
+}
+
+/// Names of metrics in a text.
+fn metrics_named(text: &str) -> std::collections::BTreeSet<String> {
+    let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let words = text.split(|c: char| !part(c)).filter(|word| word.starts_with("nelumbo_"));
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn dashboard_and_alerts_name_metrics_that_are_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, mut settings) = example(&dir);
+    settings.set(Key::LogStyle, "archive").unwrap();
+    settings.set(Key::LogArchivePath, "archive").unwrap();
+    let server = Server::start(&data, &settings).unwrap();
+    let page = get(&server, "/metrics");
+    let served = metrics_named(&page);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in ["nelumbo.json", "alerts.yml"] {
+        let path = folder.join("../../../docs/operating/grafana").join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let is_json = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+        assert_eq!(is_json, file.ends_with(".json"), "{file}");
+        let named = metrics_named(&text);
+        assert!(named.len() > 9, "{file} names few metrics");
+        let missing: Vec<&String> = named.difference(&served).collect();
+        assert!(missing.is_empty(), "{file}: {missing:?}");
+    }
+    assert_eq!(server.stop(), Outcome::Stopped);
 }
 
 /// Every line is a comment or a sample; every family has its type once, before its samples.
@@ -284,10 +326,7 @@ fn on_failing_disk(data: &DataDir, settings: &Settings) -> (Site, Arc<FailingDis
     options.disk = disk.clone();
     let (store, _) = Store::open(options).unwrap();
     let directory = Directory::open(store.clone()).unwrap();
-    let (dir, settings) = (data.clone(), settings.clone());
-    let is_served = Default::default();
-    let site = Site { dir, settings, store, directory, is_served };
-    (site, disk)
+    (Site::new(data, settings, store, directory), disk)
 }
 
 #[test]

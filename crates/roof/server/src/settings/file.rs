@@ -109,6 +109,12 @@ impl Reading<'_> {
             return self.wrong(at, format!("[ini] {name}: must be text or a number"));
         };
         let outcome = match ini::translate(meaning, &text) {
+            // Each hour adds to what was said of the others.
+            Ok(Some((Key::TasksAt, given))) => {
+                let before = self.settings.text(Key::TasksAt);
+                let all = if before.is_empty() { given } else { format!("{before}; {given}") };
+                self.settings.set(Key::TasksAt, &all)
+            }
             Ok(Some((key, given))) => self.settings.set(key, &given),
             Ok(None) => Ok(()),
             Err(refusal) => Err(refusal),

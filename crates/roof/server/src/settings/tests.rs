@@ -80,7 +80,7 @@ fn all_mistakes_are_told_at_once_with_their_lines() {
             "nelumbo.toml:2: server.pool_tasks = 5000: must be 0 to 1024 threads",
             "nelumbo.toml:3: server.nmae: there is no such setting",
             "nelumbo.toml:5: listen.smtp = here: must be ADDRESS:PORT, or a list of them",
-            "nelumbo.toml:7: log.style = round: must be one of circular, linear",
+            "nelumbo.toml:7: log.style = round: must be one of circular, linear, archive",
         ]
     );
 }
@@ -108,9 +108,9 @@ fn names_of_notes_ini_are_accepted() {
 
 #[test]
 fn a_wrong_value_of_a_notes_ini_name_is_refused() {
-    let found = problems("[ini]\nDAOSMinObjSize = 3\nTRANSLOG_Style = 1\n");
+    let found = problems("[ini]\nDAOSMinObjSize = 3\nTRANSLOG_Style = 3\n");
     assert!(found[0].contains("DAOSMinObjSize = 3: must be 1024 to"), "{found:?}");
-    assert!(found[1].contains("TRANSLOG_Style = 1: must be one of 0, 2"), "{found:?}");
+    assert!(found[1].contains("TRANSLOG_Style = 3: must be one of 0, 1, 2"), "{found:?}");
 }
 
 #[test]

@@ -3,101 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::families::{FAMILIES, PARTED};
 use super::{Stat, StatValue};
-
-/// How a family of statistics is named and described.
-struct Family {
-    /// Name of the statistic; `*` stands for the door in front.
-    stat: &'static str,
-    /// Name of the metric, with its unit.
-    metric: &'static str,
-    /// What it counts.
-    help: &'static str,
-}
-
-const fn family(stat: &'static str, metric: &'static str, help: &'static str) -> Family {
-    Family { stat, metric, help }
-}
-
-/// Metrics that have a name of their own; a name that ends in `_total` is a counter.
-static FAMILIES: &[Family] = &[
-    family("*.Sessions.Inbound.Active", "nelumbo_sessions", "Sessions open now"),
-    family("*.Sessions.Inbound.Peak", "nelumbo_sessions_peak", "Most sessions open at once"),
-    family("*.Sessions.Inbound.Total", "nelumbo_sessions_total", "Sessions since the start"),
-    family(
-        "*.Sessions.Inbound.Refused",
-        "nelumbo_sessions_refused_total",
-        "Sessions turned away because too many were open",
-    ),
-    family("*.Sessions.Inbound.Total.SSL", "nelumbo_sessions_tls_total", "Sessions that used TLS"),
-    family(
-        "*.Sessions.Inbound.Total.SSL.Bad_Handshake",
-        "nelumbo_tls_handshakes_failed_total",
-        "TLS handshakes that failed",
-    ),
-    family("*.Sessions.Inbound.BytesReceived", "nelumbo_received_bytes_total", "Bytes received"),
-    family("*.Sessions.Inbound.BytesSent", "nelumbo_sent_bytes_total", "Bytes sent"),
-    family("*.Logins", "nelumbo_logins_total", "Successful sign-ins"),
-    family("*.Logins.Failed", "nelumbo_logins_failed_total", "Failed sign-ins"),
-    family("SMTP.MessagesProcessed", "nelumbo_messages_accepted_total", "Messages accepted"),
-    family(
-        "SMTP.MessagesProcessed.Bytes",
-        "nelumbo_messages_accepted_bytes_total",
-        "Bytes of messages accepted",
-    ),
-    family("SMTP.MessagesRefused", "nelumbo_messages_refused_total", "Messages refused"),
-    family("Mail.Delivered", "nelumbo_mail_delivered_total", "Deliveries into mail files"),
-    family("Mail.Waiting", "nelumbo_mail_waiting", "Messages that wait to be routed"),
-    family("Mail.Dead", "nelumbo_mail_dead", "Messages that nobody can be told about"),
-    family("Mail.Hold", "nelumbo_mail_held", "Messages kept back"),
-    family("Server.ElapsedTime", "nelumbo_uptime_seconds", "Time since the start"),
-    family("Server.Trans.Total", "nelumbo_transactions_total", "Jobs done by the worker pool"),
-    family("Server.WorkThreads", "nelumbo_pool_threads", "Threads of the worker pool"),
-    family("Server.ConcurrentTasks", "nelumbo_pool_busy_threads", "Workers with a job"),
-    family("Server.ConcurrentTasks.Waiting", "nelumbo_pool_waiting_jobs", "Jobs that wait"),
-    family(
-        "Server.ConcurrentTasks.Refused",
-        "nelumbo_pool_refused_jobs_total",
-        "Jobs thrown away because the queue was full",
-    ),
-    family(
-        "Server.Sessions.Dropped",
-        "nelumbo_sessions_broken_total",
-        "Jobs and sessions that ended in a bug",
-    ),
-    family(
-        "Server.BytesInFlight",
-        "nelumbo_in_flight_bytes",
-        "Bytes of message bodies on their way in",
-    ),
-    family("Mem.Allocated.Process", "nelumbo_resident_memory_bytes", "Memory in use"),
-    family("Platform.Process.CpuSeconds", "nelumbo_cpu_seconds_total", "Processor time used"),
-    family("Platform.Process.Descriptors", "nelumbo_open_descriptors", "Open descriptors"),
-    family("Disk.Data.Free", "nelumbo_disk_free_bytes", "Free space for databases"),
-    family("Translog.Segments", "nelumbo_log_segments", "Segments in the transaction log"),
-    family("Translog.Size", "nelumbo_log_size_bytes", "Bytes of the segments in the log"),
-    family("Translog.Groups", "nelumbo_log_groups_total", "Groups written to the log"),
-    family("Translog.Syncs", "nelumbo_log_syncs_total", "Syncs of the log"),
-    family(
-        "Translog.BytesWritten",
-        "nelumbo_log_written_bytes_total",
-        "Bytes of groups written to the log",
-    ),
-    family("Translog.Records", "nelumbo_log_records_total", "Records appended to the log"),
-    family("Translog.Full", "nelumbo_log_full", "1 while the log takes no ordinary records"),
-    family("Translog.Stopped", "nelumbo_log_stopped", "1 when the log has failed"),
-    family("DAOS.Objects", "nelumbo_objects", "Objects in the object store"),
-    family("DAOS.References", "nelumbo_object_references", "References of notes to objects"),
-    family("DAOS.LogicalSize", "nelumbo_objects_logical_bytes", "Content, each object once"),
-    family("DAOS.StoredSize", "nelumbo_objects_stored_bytes", "Content as stored"),
-];
 
 /// The doors whose name becomes a label.
 const DOORS: &[&str] = &["SMTP", "IMAP", "POP3", "LDAP", "HTTP"];
 
 /// Statistic, metric and meaning of every row of the table.
 pub fn families() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    FAMILIES.iter().map(|row| (row.stat, row.metric, row.help))
+    let parted = PARTED.iter().map(|row| (row.0, row.1, row.3));
+    FAMILIES.iter().map(|row| (row.stat, row.metric, row.help)).chain(parted)
 }
 
 /// Metrics of one name.
@@ -157,6 +72,12 @@ fn describe(name: &str) -> (String, String, String) {
             && rest == wanted
         {
             return (row.metric.to_owned(), row.help.to_owned(), label(door));
+        }
+    }
+    for (begin, metric, label, help) in PARTED {
+        if let Some(part) = name.strip_prefix(begin) {
+            let labels = format!("{{{label}=\"{}\"}}", escape(part));
+            return ((*metric).to_owned(), (*help).to_owned(), labels);
         }
     }
     (format!("nelumbo_{}", snake(name)), format!("Statistic {name}"), String::new())

@@ -44,6 +44,7 @@ fn doors_become_labels_and_names_get_units() {
         number("IMAP.Sessions.Inbound.Active", 5.0),
         number("Server.ElapsedTime", 60.0),
         number("Database.DbCache.MaxEntries", 100.0),
+        number("Mail.DeliveredSize.Under_1KB", 3.0),
     ]);
     let expected = "\
 # HELP nelumbo_database_db_cache_max_entries Statistic Database.DbCache.MaxEntries
@@ -52,6 +53,9 @@ nelumbo_database_db_cache_max_entries 100
 # HELP nelumbo_info Which server this is
 # TYPE nelumbo_info gauge
 nelumbo_info{name=\"mail \\\"1\\\"/Example\"} 1
+# HELP nelumbo_mail_delivered_size_messages_total Messages delivered, by their size
+# TYPE nelumbo_mail_delivered_size_messages_total counter
+nelumbo_mail_delivered_size_messages_total{size=\"Under_1KB\"} 3
 # HELP nelumbo_sessions Sessions open now
 # TYPE nelumbo_sessions gauge
 nelumbo_sessions{door=\"smtp\"} 2
