@@ -5,12 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "everything in here is test code")]
 
 mod program;
+mod script;
 mod server;
 mod talk;
 mod tree;
 mod wire;
 
-pub use program::{Outcome, cargo_folder, nelumbo, run, tool};
+pub use program::{Outcome, bounded, cargo_folder, nelumbo, run, tool};
+pub use script::{Account, Verdict, play};
 pub use server::{Example, Server};
 pub use talk::{Line, Reply, Talk};
 pub use tree::{Node, demand_body, demand_envelope};

@@ -75,3 +75,11 @@ pub fn tool(name: &str, package: &str) -> Command {
     );
     Command::new(name)
 }
+
+/// The same, ended by force when it takes longer than a minute.
+pub fn bounded(name: &str, package: &str) -> Command {
+    tool(name, package);
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "60", name]);
+    command
+}

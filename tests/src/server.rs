@@ -2,11 +2,12 @@
 
 use crate::program::{Outcome, nelumbo, run};
 use crate::talk::Talk;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -79,6 +80,16 @@ impl Server {
         self.offset + 2993
     }
 
+    /// The port of POP3.
+    pub fn pop3(&self) -> u16 {
+        self.offset + 2110
+    }
+
+    /// POP3 with TLS from the first byte.
+    pub fn pop3s(&self) -> u16 {
+        self.offset + 2995
+    }
+
     /// The port of the metrics.
     pub fn metrics(&self) -> u16 {
         self.offset + 2090
@@ -97,9 +108,7 @@ impl Server {
     /// Warnings and errors in the server's log that nobody announced.
     fn complaints(&self) -> Vec<String> {
         let log = self.log();
-        let serious = log
-            .lines()
-            .filter(|l| [" WARN ", " ERROR ", "panicked at"].iter().any(|mark| l.contains(mark)));
+        let serious = log.lines().filter(|line| is_serious(line));
         let surprising = serious.filter(|l| !self.announced.iter().any(|words| l.contains(words)));
         surprising.map(str::to_owned).collect()
     }
@@ -202,6 +211,13 @@ impl Server {
     }
 }
 
+/// Whether a line of the log is a warning or worse: `TIME SEVERITY …`.
+fn is_serious(line: &str) -> bool {
+    let severity = line.split_whitespace().nth(1).unwrap_or("");
+    let bad = ["warning", "failure", "fatal", "WARN", "ERROR"].contains(&severity);
+    bad || line.contains("panicked at") || line.contains("BUG: thread")
+}
+
 /// Waits for the line `ready`, which a server prints when all its ports are open.
 fn says_ready(child: &mut Child) -> bool {
     let (said, heard) = mpsc::channel();
@@ -290,6 +306,8 @@ fn set_listeners(data: &Path, offset: u16) {
         ("smtps", 2465),
         ("imap", 2143),
         ("imaps", 2993),
+        ("pop3", 2110),
+        ("pop3s", 2995),
         ("metrics", 2090),
     ];
     for (door, port) in doors {
@@ -299,13 +317,22 @@ fn set_listeners(data: &Path, offset: u16) {
     std::fs::write(&path, table.to_string()).expect("nelumbo.toml can be written");
 }
 
-/// An offset whose ports are free just now; another for each process and attempt.
+/// Offsets given away in this process: a server that is stopped keeps its ports.
+static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+
+/// An offset whose ports are free just now; another for each process and attempt, and never one
+/// that was given away before. No two ports lie a multiple of 19 apart: servers of two tests that
+/// start at once do not meet.
 fn free_offset(attempt: u32) -> u16 {
-    let start = std::process::id().wrapping_mul(17).wrapping_add(attempt * 4_001);
-    let candidates = (0..500).map(|step| (6_000 + (start + step * 7) % 40_000) as u16);
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = std::process::id().wrapping_add(attempt * 401);
+    let candidates = (0..500).map(|step| (6_000 + 19 * (start.wrapping_add(step) % 2_000)) as u16);
     let free = |offset: &u16| {
-        let ports = [2025, 2587, 2465, 2143, 2993, 2090].map(|port| port + offset);
+        let ports = [2025, 2587, 2465, 2143, 2993, 2110, 2995, 2090].map(|port| port + offset);
         ports.iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
     };
-    candidates.into_iter().find(free).expect("free ports")
+    let found = candidates.into_iter().find(|offset| !taken.contains(offset) && free(offset));
+    let found = found.expect("free ports");
+    taken.insert(found);
+    found
 }

@@ -75,6 +75,32 @@ impl Talk {
         talk
     }
 
+    /// POP3, signed in.
+    pub fn pop3(port: u16, user: &str, password: &str) -> Talk {
+        let mut talk = Talk::connect(port);
+        let greeting = talk.line();
+        assert!(greeting.text.starts_with("+OK"), "{greeting:?}");
+        talk.pop(&format!("USER {user}"), "+OK");
+        talk.pop(&format!("PASS {password}"), "+OK");
+        talk
+    }
+
+    /// A POP3 command whose answer is one line, which must begin with `wanted`.
+    pub fn pop(&mut self, command: &str, wanted: &str) -> String {
+        self.send(format!("{command}\r\n").as_bytes());
+        let answer = self.line().text;
+        assert!(answer.starts_with(wanted), "{command}: wanted {wanted}: {answer}");
+        answer
+    }
+
+    /// A POP3 command whose answer has several lines: those behind the first, as they are on the
+    /// wire, without the line with the dot.
+    pub fn pop_lines(&mut self, command: &str) -> Vec<String> {
+        self.pop(command, "+OK");
+        let lines = std::iter::repeat_with(|| self.line().text);
+        lines.take_while(|line| line != ".").collect()
+    }
+
     /// An IMAP command that must succeed.
     pub fn say(&mut self, command: &str) -> Reply {
         let reply = self.ask(command);
@@ -154,20 +180,45 @@ impl Talk {
         self.stream.get_mut().write_all(bytes).expect("the connection is open");
     }
 
+    /// Writes bytes as they are; says why if the connection is closed.
+    pub fn try_send(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.stream.get_mut().write_all(bytes).map_err(|e| format!("cannot send: {e}"))
+    }
+
+    /// Whether the server asks for a literal; false: the next line is something else.
+    pub fn goes_on(&mut self) -> Result<bool, String> {
+        let next = self.stream.fill_buf().map_err(|e| format!("no answer to a literal: {e}"))?;
+        if next.first() != Some(&b'+') {
+            return Ok(false);
+        }
+        self.try_line().map(|_| true)
+    }
+
     /// The next line with its literals.
     pub fn line(&mut self) -> Line {
+        self.try_line().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// The next line with its literals, or why there is none.
+    pub fn try_line(&mut self) -> Result<Line, String> {
         let mut line = Line::default();
         loop {
             let mut part = Vec::new();
-            self.stream.read_until(b'\n', &mut part).expect("a line in time");
-            assert!(part.ends_with(b"\n"), "the connection ended after {part:?}");
+            let read = self.stream.read_until(b'\n', &mut part);
+            read.map_err(|e| format!("no line in time: {e}"))?;
+            if !part.ends_with(b"\n") {
+                return Err(format!("the connection ended after {part:?}"));
+            }
             let part = String::from_utf8_lossy(&part);
             let part = part.trim_end_matches(['\r', '\n']);
             line.text.push_str(part);
             let announced = part.strip_suffix('}').and_then(|p| p.rsplit_once('{'));
-            let Some(length) = announced.and_then(|(_, n)| n.parse().ok()) else { return line };
+            let Some(length) = announced.and_then(|(_, n)| n.parse().ok()) else {
+                return Ok(line);
+            };
             let mut literal = vec![0; length];
-            self.stream.read_exact(&mut literal).expect("the literal in time");
+            let read = self.stream.read_exact(&mut literal);
+            read.map_err(|e| format!("no literal of {length} bytes in time: {e}"))?;
             line.literals.push(literal);
         }
     }

@@ -194,3 +194,48 @@ fn dates_and_encoded_words_are_searched_by_meaning() {
         });
     }
 }
+
+/// S-MIME-01: pieces of a name are put together by number, and only those with a star are decoded.
+#[test]
+fn a_name_in_three_pieces() {
+    let text = "From: a@example.test\nMIME-Version: 1.0\n\
+        Content-Type: multipart/mixed; boundary=\"pp1\"\n\n--pp1\nContent-Type: text/plain\n\n\
+        see attachment\n--pp1\nContent-Type: application/pdf\n\
+        Content-Transfer-Encoding: base64\nContent-Disposition: attachment;\n \
+        filename*0*=UTF-8''%C5%BElu%C5%A5;\n filename*1*=%20report%20;\n \
+        filename*2=\"(final).pdf\"\n\nJVBERi0xLjQK\n--pp1--\n";
+    both_ways(&Example::start(), text, |talk, number| {
+        let structure = structure(talk, number);
+        let disposition = structure.list()[1].list()[8].list();
+        let parameters: Vec<&str> = disposition[1].list().iter().map(Node::text).collect();
+        assert_eq!(name_of(&parameters), "žluť report (final).pdf", "{parameters:?}");
+    });
+}
+
+/// The file name that parameters in the form of RFC 2231 stand for, or the plain one.
+fn name_of(parameters: &[&str]) -> String {
+    let named = |name: &str| name.to_ascii_lowercase().strip_prefix("filename").map(str::to_owned);
+    let mut pieces: Vec<(String, &str)> =
+        parameters.chunks(2).filter_map(|pair| Some((named(pair[0])?, pair[1]))).collect();
+    pieces.sort_unstable();
+    let mut bytes = Vec::new();
+    for (piece, value) in pieces {
+        let value = value.strip_prefix("UTF-8''").unwrap_or(value);
+        let mut rest = value.as_bytes();
+        while let [first, behind @ ..] = rest {
+            match (first, behind) {
+                (b'%', [high, low, more @ ..]) if piece.ends_with('*') => {
+                    let digits = [*high, *low];
+                    let digits = std::str::from_utf8(&digits).unwrap();
+                    bytes.push(u8::from_str_radix(digits, 16).unwrap());
+                    rest = more;
+                }
+                _ => {
+                    bytes.push(*first);
+                    rest = behind;
+                }
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}

@@ -10,7 +10,7 @@ IMG=$PEERS/data.img
 IMG_SIZE=${IMG_SIZE:-12G}
 DOMAIN=bench.test PASSWORD=secret NUSERS=${NUSERS:-200}
 # ports of Postfix and Dovecot; nelumbo's follow from its offset, see nelumbo_ports
-SMTP_PORT=${SMTP_PORT:-2525} IMAP_PORT=${IMAP_PORT:-1143} LMTP_PORT=${LMTP_PORT:-2424}
+SMTP_PORT=${SMTP_PORT:-2525} IMAP_PORT=${IMAP_PORT:-1143} POP3_PORT=${POP3_PORT:-1110} LMTP_PORT=${LMTP_PORT:-2424}
 NELUMBO_OFFSET=${NELUMBO_OFFSET:-3000}
 VMAIL_UID=5000
 
@@ -26,7 +26,7 @@ die() { log "$*"; exit 1; }
 
 users() { local i; for i in $(seq 1 "$NUSERS"); do printf 'u%04d@%s\n' "$i" "$DOMAIN"; done; }
 
-nelumbo_ports() { SMTP_PORT=$((2025 + NELUMBO_OFFSET)) IMAP_PORT=$((2143 + NELUMBO_OFFSET)); }
+nelumbo_ports() { SMTP_PORT=$((2025 + NELUMBO_OFFSET)) IMAP_PORT=$((2143 + NELUMBO_OFFSET)) POP3_PORT=$((2110 + NELUMBO_OFFSET)); }
 
 # render TEMPLATE OUT: every @NAME@ becomes the value of the shell variable NAME
 render() {

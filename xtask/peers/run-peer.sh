@@ -15,6 +15,6 @@ settle=
 [ -x "$HERE/settle-$script.sh" ] && settle=$HERE/settle-$script.sh
 mkdir -p "$PEERS/results"
 timeout "${LIMIT:-1500}" python3 "$HERE/load/bench.py" --name "$N" --data "$DATA" --group "$CG/$N" --group2 "$CG2/$N" \
-  --smtp "$SMTP_PORT" --imap "$IMAP_PORT" --users "$NUSERS" --settle "$settle" --out "${OUT:-$PEERS/results/$N.json}" "$@"; rc=$?
+  --smtp "$SMTP_PORT" --imap "$IMAP_PORT" --pop3 "$POP3_PORT" --users "$NUSERS" --settle "$settle" --out "${OUT:-$PEERS/results/$N.json}" "$@"; rc=$?
 "$HERE/stop-$script.sh" $arg
 exit $rc

@@ -6,7 +6,7 @@
 FORMAT=${1:-sdbox}
 case $FORMAT in sdbox|mdbox) ;; *) die "sdbox or mdbox, not $FORMAT" ;; esac
 
-PACKAGES="postfix postfix-lmdb dovecot-core dovecot-lmtpd dovecot-imapd"
+PACKAGES="postfix postfix-lmdb dovecot-core dovecot-lmtpd dovecot-imapd dovecot-pop3d"
 if ! dpkg -s $PACKAGES >/dev/null 2>&1; then
   export DEBIAN_FRONTEND=noninteractive
   echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections

@@ -8,6 +8,7 @@ pub mod letter;
 pub mod load;
 pub mod look;
 pub mod model;
+pub mod pop3;
 pub mod scratch;
 pub mod server;
 pub mod settle;
@@ -18,7 +19,7 @@ use chores::{Chores, is_announced};
 use dice::Dice;
 use load::{Mood, Shared, lock};
 use look::Depth;
-use server::{Place, Server};
+use server::{Place, Server, Setting};
 use std::path::Path;
 use std::time::Duration;
 use volume::Volume;
@@ -27,8 +28,17 @@ const USERS: usize = 20;
 /// Size of the file system whose power is cut.
 const VOLUME_SIZE: &str = "4G";
 /// Small bounds, so that segments change, checkpoints and adoptions happen within a round.
-pub const SMALL: [(&str, &str, i64); 2] =
+pub const SMALL: [Setting; 2] =
     [("log", "segment_bytes", 2 << 20), ("log", "redo_bytes_max", 16 << 20)];
+/// Nothing that was deleted is kept, and segments with little live data are written anew at once,
+/// so that prune and rewriting are always under way.
+pub const NO_REST: [Setting; 5] = [
+    ("database", "deleted_keep_h", 0),
+    ("objects", "defer_s", 0),
+    ("objects", "care_interval_s", 3), // with 1 there is no second left between for rewriting
+    ("objects", "rewrite_live_percent", 90),
+    ("objects", "rewrite_segments_min", 1),
+];
 /// Ways to mount the file system: late journal commits lose most, early ones mix old and new;
 /// without delayed allocation files get their length before their content.
 const MOUNTS: [&str; 4] = [
@@ -108,15 +118,17 @@ pub fn run(root: &Path, options: Options) -> Result<Vec<String>, String> {
 fn rounds(place: &Place, volume: Option<&Volume>, options: Options) -> Result<Vec<String>, String> {
     let shared = Shared::new(options.seed, place.ports(), USERS);
     let mut dice = Dice::new(options.seed, 0);
-    let (mut server, _) = Server::start(place)?;
+    let (server, _) = Server::start(place)?;
+    let mut server = retune(place, server, &NO_REST)?;
     if volume.is_some() {
-        server.stop(place)?;
-        place.tune(&SMALL)?;
-        (server, _) = Server::start(place)?;
+        server = retune(place, server, &SMALL)?;
     }
     let rest = settle::adopt(place, &shared)?;
     let mut chores = Chores::new(place)?;
     for round in 1..=options.rounds {
+        if volume.is_none() && round == options.rounds / 2 + 1 {
+            server = retune(place, server, &SMALL)?; // the first half had segments of full size
+        }
         let mut plan = Plan { round, dice: &mut dice, volume, chores: &mut chores };
         server = one_round(place, &shared, server, &mut plan)?;
         settle::wait_drained(place, Some(rest))?;
@@ -139,13 +151,21 @@ fn rounds(place: &Place, volume: Option<&Volume>, options: Options) -> Result<Ve
         wrong.extend(settle::check_objects(place)?);
     }
     println!(
-        "{} rounds, {} operations and {} chores acknowledged, {} findings",
+        "{} rounds, {} operations and {} chores acknowledged, {} objects pruned, {} findings",
         options.rounds,
         shared.acknowledged(),
         chores.done(),
+        chores.pruned(),
         wrong.len()
     );
     Ok(wrong)
+}
+
+/// Stops the server and starts it with other settings.
+fn retune(place: &Place, server: Server, settings: &[Setting]) -> Result<Server, String> {
+    server.stop(place)?;
+    place.tune(settings)?;
+    Server::start(place).map(|(server, _)| server)
 }
 
 /// What is particular to one round.

@@ -1,6 +1,8 @@
 //! A disk that is full and a disk that fails, under load.
 
 mod disk;
+mod each;
+mod fault;
 mod space;
 
 use crate::crash::dice::Dice;
@@ -17,7 +19,7 @@ const USERS: usize = 12;
 /// What the command line asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Rounds of each kind.
+    /// Rounds of each kind; for [`Kind::Each`] the most faults of one kind of call.
     pub rounds: u64,
     pub seed: u64,
     /// One kind of fault alone.
@@ -31,10 +33,12 @@ pub enum Kind {
     Space,
     /// Errors of the disk.
     Disk,
+    /// An error of the disk at every write and sync of a scripted load.
+    Each,
 }
 
 impl Options {
-    /// Parses `--rounds N`, `--seed S`, `--kind space|disk`.
+    /// Parses `--rounds N`, `--seed S`, `--kind space|disk|each`.
     pub fn parse(arguments: &[String]) -> Result<Options, String> {
         let mut options = Options { rounds: 5, seed: seed_of_the_clock(), kind: None };
         let mut rest = arguments.iter();
@@ -46,7 +50,8 @@ impl Options {
                     options.kind = match rest.next().map(String::as_str) {
                         Some("space") => Some(Kind::Space),
                         Some("disk") => Some(Kind::Disk),
-                        _ => return Err("--kind wants space or disk".to_owned()),
+                        Some("each") => Some(Kind::Each),
+                        _ => return Err("--kind wants space, disk or each".to_owned()),
                     }
                 }
                 other => return Err(format!("what is {other}?")),
@@ -60,6 +65,7 @@ impl Options {
             None => "",
             Some(Kind::Space) => " --kind space",
             Some(Kind::Disk) => " --kind disk",
+            Some(Kind::Each) => " --kind each",
         };
         format!("faults --rounds {} --seed {}{kind}", self.rounds, self.seed)
     }
@@ -68,6 +74,9 @@ impl Options {
 /// Runs the rounds with a full disk, then those with a failing one; gives what is wrong.
 pub fn run(root: &Path, options: Options) -> Result<Vec<String>, String> {
     scratch::in_scratch(root, &options.line(), |scratch| {
+        if options.kind == Some(Kind::Each) {
+            return each::run(root, scratch, options);
+        }
         let mut wrong = Vec::new();
         if options.kind != Some(Kind::Disk) {
             match Volume::impossible() {

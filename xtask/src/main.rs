@@ -1,4 +1,5 @@
-//! Tasks of the workspace: `cargo xtask tidy | crash | peers`.
+//! Tasks of the workspace: `cargo xtask tidy | crash | powerloss | flip | faults | soak | restart |
+//! peers`.
 #![allow(clippy::print_stdout, reason = "the tasks report on standard output")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -6,6 +7,8 @@ mod crash;
 mod faults;
 mod flip;
 mod peers;
+mod restart;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -20,8 +23,13 @@ cargo xtask powerloss [--rounds N] [--seed S] [--full]
                                                  the same with the power of the disk cut (as root)
 cargo xtask flip [--count N] [--seed S] [--only START]
                                                  flip bits in all kinds of files, then look
-cargo xtask faults [--rounds N] [--seed S] [--kind space|disk]
-                                                 a full disk and a failing one under load
+cargo xtask faults [--rounds N] [--seed S] [--kind space|disk|each]
+                                                 a full disk and a failing one under load; each: one
+                                                 fault at every write of a scripted load
+cargo xtask soak [--minutes N] [--seed S]        load and administration without a kill: faults,
+                                                 memory and open files that grow
+cargo xtask restart [--databases N] [--megabytes M]
+                                                 time until a killed server with a long log answers
 cargo xtask peers [options of bench.py]          measure beside Postfix and Dovecot
 ";
 
@@ -37,6 +45,10 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "flip" => run(task, flip::Options::parse(rest), flip::run),
         Some((task, rest)) if task == "faults" => {
             run(task, faults::Options::parse(rest), faults::run)
+        }
+        Some((task, rest)) if task == "soak" => run(task, soak::Options::parse(rest), soak::run),
+        Some((task, rest)) if task == "restart" => {
+            run(task, restart::Options::parse(rest), restart::run)
         }
         Some((task, rest)) if task == "peers" => {
             report(task, peers::run(&workspace(), rest).map(|()| Vec::new()))
@@ -57,6 +69,8 @@ fn laboratory(root: &Path, options: crash::Options) -> Result<Vec<String>, Strin
     wrong.extend(flip::run(root, flip::Options { count: 10 * rounds, seed, only: 0 })?);
     let faults = faults::Options { rounds: rounds.div_ceil(10).max(8), seed, kind: None };
     wrong.extend(faults::run(root, faults)?);
+    let each = faults::Options { rounds, seed, kind: Some(faults::Kind::Each) };
+    wrong.extend(faults::run(root, each)?);
     Ok(wrong)
 }
 

@@ -2,7 +2,7 @@
 """Puts the fixed mail load on one running server and writes down what the server used for it.
 
   bench.py --name nelumbo --group CGROUP [--group2 CGROUP] --data VOLUME --smtp PORT --imap PORT
-           [--phases deliver,list,imap,idle] [--scale 1.0] [--senders 8] [--settle COMMAND] [--out FILE.json]
+           [--pop3 PORT] [--phases deliver,list,imap,pop3,idle] [--scale 1.0] [--senders 8] [--settle COMMAND] [--out FILE.json]
 
 run-peer.sh calls it with the right groups and ports. --settle is run before bytes and space are read. Every loop is
 bounded: messages and sessions are counted, and each reply has a time limit.
@@ -11,7 +11,7 @@ import argparse, asyncio, json, os, sys, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import corpus
 from counters import Server, Syncs
-from mailclients import Smtp, Imap, Failed
+from mailclients import Smtp, Imap, Pop3, Failed
 
 
 def stats(xs):
@@ -187,6 +187,33 @@ class Bench:
             return await pool(8, range(1, self.a.users + 1), work)
         return go
 
+    # --- POP3 -------------------------------------------------------------------------------
+    def pop3_round(self, retrieve):
+        """Every user looks for new mail (login, STAT, UIDL, QUIT), or also fetches the ten latest
+        messages. Nothing is deleted."""
+        async def go(lat):
+            async def work(k, u):
+                t = time.perf_counter()
+                c = Pop3(self.a.pop3, lat)
+                try:
+                    await c.login(corpus.user(u), self.a.password)
+                    n = int((await c.ask("STAT", "pop3_stat")).split()[1])
+                    ids, _ = await c.ask_lines("UIDL", "pop3_uidl")
+                    if len(ids) != n:
+                        raise Failed("UIDL has %d of %d" % (len(ids), n))
+                    if retrieve:
+                        for i in range(max(1, n - 9), n + 1):
+                            _, octets = await c.ask_lines("RETR %d" % i, "pop3_retr")
+                            self.fetched += 1
+                            self.fetched_bytes += octets
+                    await c.quit()
+                    c.note("pop3_retrieval" if retrieve else "pop3_check", t)
+                finally:
+                    c.close()
+            return await pool(8, [u for _ in range(1 if retrieve else 3) for u in range(1, self.a.users + 1)], work)
+        self.fetched = self.fetched_bytes = 0
+        return go
+
     # --- idle -------------------------------------------------------------------------------
     async def idle(self, res):
         conns = []
@@ -219,6 +246,7 @@ def main():
     p.add_argument("--senders", type=int, default=8, help="SMTP connections at once in the delivery phase")
     p.add_argument("--smtp", type=int, default=2525)
     p.add_argument("--imap", type=int, default=1143)
+    p.add_argument("--pop3", type=int, default=1110)
     p.add_argument("--users", type=int, default=200)
     p.add_argument("--scale", type=float, default=1.0)
     p.add_argument("--fill", type=int, default=50)
@@ -226,7 +254,7 @@ def main():
     p.add_argument("--idle-wait", type=int, default=15)
     p.add_argument("--idle-each", type=int, default=1, help="idle connections of each user")
     p.add_argument("--password", default="secret")
-    p.add_argument("--phases", default="deliver,list,imap,idle")
+    p.add_argument("--phases", default="deliver,list,imap,pop3,idle")
     p.add_argument("--no-syncs", action="store_true", help="count no sync calls")
     p.add_argument("--out")
     a = p.parse_args()
@@ -255,6 +283,11 @@ def main():
     if "imap" in ph:
         for i in (1, 2, 3):
             b.measured("imap%d" % i, b.imap_round(i))
+    if "pop3" in ph:
+        b.measured("pop3_check", b.pop3_round(False))
+        b.measured("pop3_retrieval", b.pop3_round(True))
+        res["pop3_fetched"], res["pop3_fetched_bytes"] = b.fetched, b.fetched_bytes
+        print("   fetched", b.fetched, "messages of", b.fetched_bytes, "octets", flush=True)
     if "idle" in ph:
         time.sleep(3)
         m = {}

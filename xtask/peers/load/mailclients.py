@@ -1,4 +1,4 @@
-"""Small asyncio SMTP and IMAP clients that make load on loopback; nothing but the standard library."""
+"""Small asyncio SMTP, IMAP and POP3 clients that make load on loopback; nothing but the standard library."""
 import asyncio, re, time
 
 TIMEOUT = 120
@@ -149,5 +149,51 @@ class Imap(Base):
     async def logout(self):
         try:
             await self.cmd("LOGOUT", "imap_logout")
+        finally:
+            self.close()
+
+
+class Pop3(Base):
+    async def answer(self):
+        l = await self.line()
+        if not l.startswith(b"+OK"):
+            raise Failed(l.decode(errors="replace").strip())
+        return l
+
+    async def ask(self, text, what=None):
+        t = time.perf_counter()
+        self.w.write(text.encode() + b"\r\n")
+        l = await self.answer()
+        if what:
+            self.note(what, t)
+        return l
+
+    async def ask_lines(self, text, what=None):
+        """A command whose answer has several lines; gives them, and the octets on the wire."""
+        t = time.perf_counter()
+        self.w.write(text.encode() + b"\r\n")
+        await self.answer()
+        lines, octets = [], 0
+        while True:
+            l = await self.line()
+            octets += len(l)
+            if l == b".\r\n":
+                break
+            lines.append(l)
+        if what:
+            self.note(what, t)
+        return lines, octets
+
+    async def login(self, user, password):
+        t = time.perf_counter()
+        await self.open()
+        await self.answer()
+        await self.ask("USER " + user)
+        await self.ask("PASS " + password)
+        self.note("pop3_login", t)
+
+    async def quit(self):
+        try:
+            await self.ask("QUIT", "pop3_quit")
         finally:
             self.close()

@@ -84,6 +84,20 @@ def imap():
         row(k + ", mean ms", lambda r: phase(r, "imap3")["latency"]["imap_" + k]["mean_ms"], "%.1f")
 
 
+def pop3():
+    def per(r, name):
+        return phase(r, name)["latency"][name]["n"]
+    head("POP3: check (login, STAT, UIDL, QUIT), retrieval (the same with the ten latest messages)")
+    row("CPU ms / check", lambda r: 1000 * phase(r, "pop3_check")["cpu"] / per(r, "pop3_check"))
+    row("check, mean ms", lambda r: phase(r, "pop3_check")["latency"]["pop3_check"]["mean_ms"], "%.1f")
+    row("check, p99 ms", lambda r: phase(r, "pop3_check")["latency"]["pop3_check"]["p99_ms"], "%.1f")
+    row("CPU ms / retrieval", lambda r: 1000 * phase(r, "pop3_retrieval")["cpu"] / per(r, "pop3_retrieval"))
+    row("CPU ms / message retrieved", lambda r: 1000 * phase(r, "pop3_retrieval")["cpu"] / r["pop3_fetched"], "%.3f")
+    row("retrieval, mean ms", lambda r: phase(r, "pop3_retrieval")["latency"]["pop3_retrieval"]["mean_ms"], "%.1f")
+    row("messages retrieved", lambda r: r["pop3_fetched"], "%d")
+    row("MB retrieved", lambda r: r["pop3_fetched_bytes"] / 1e6, "%.1f")
+
+
 def idle():
     def growth(r):
         return r["memory"]["pss_idle"]["pss"] - r["memory"]["pss_before"]["pss"]
@@ -107,6 +121,6 @@ def conditions():
             "v1": "cgroup v1", "v2": "cgroup v2", "proc": "/proc/PID/stat"}[r["cpu_by"]], how))
 
 
-for part, name in ((delivery, "deliver"), (list_mail, "list"), (imap, "imap3"), (idle, None), (conditions, None)):
+for part, name in ((delivery, "deliver"), (list_mail, "list"), (imap, "imap3"), (pop3, "pop3_retrieval"), (idle, None), (conditions, None)):
     if results and (name is None or name in results[0]["phases"]) and (part is not idle or "memory" in results[0]):
         part()

@@ -32,6 +32,8 @@ pub struct Chores {
     doubtful: BTreeSet<String>,
     number: u64,
     done: u64,
+    /// Objects that prune has deleted.
+    pruned: u64,
 }
 
 impl Chores {
@@ -45,12 +47,17 @@ impl Chores {
         };
         let known = COMMANDS.into_iter().filter(knows).collect();
         let (copies, doubtful) = (BTreeSet::new(), BTreeSet::new());
-        Ok(Chores { known, copies, doubtful, number: 0, done: 0 })
+        Ok(Chores { known, copies, doubtful, number: 0, done: 0, pruned: 0 })
     }
 
     /// Commands that succeeded so far.
     pub fn done(&self) -> u64 {
         self.done
+    }
+
+    /// Objects that were deleted by `objects prune` so far.
+    pub fn pruned(&self) -> u64 {
+        self.pruned
     }
 
     /// Works until the server is gone.
@@ -65,7 +72,7 @@ impl Chores {
                 return;
             }
             match answer {
-                Ok((true, _)) => self.note(&words),
+                Ok((true, text)) => self.note(&words, &text),
                 Ok((false, text)) => {
                     self.doubt(&words);
                     return shared.complain(format!("{words:?}: {}", text.trim()));
@@ -90,16 +97,21 @@ impl Chores {
             "copy" => vec![mail, new],
             "move" => vec![dice.pick(&copies).clone(), new],
             "remove" => vec![dice.pick(&copies).clone(), "--yes".to_owned()],
-            "verify" | "prune" => Vec::new(),
+            "verify" => Vec::new(),
+            "prune" => vec!["--json".to_owned()],
             _ => vec![mail],
         };
         [command.0, command.1].map(str::to_owned).into_iter().chain(behind).collect()
     }
 
-    /// A command was carried out.
-    fn note(&mut self, words: &[String]) {
+    /// A command was carried out and said `text`.
+    fn note(&mut self, words: &[String], text: &str) {
         self.done += 1;
         match words {
+            [_, verb, ..] if verb == "prune" => {
+                let report: Option<serde_json::Value> = serde_json::from_str(text).ok();
+                self.pruned += report.and_then(|r| r.get("objects")?.as_u64()).unwrap_or(0);
+            }
             [_, verb, from, to] if verb == "move" => {
                 self.copies.remove(from);
                 self.copies.insert(to.clone());
@@ -149,7 +161,9 @@ impl Chores {
 /// Whether a line of the log tells how a copy, move or removal that was cut off is brought to its
 /// end.
 pub fn is_announced(line: &str) -> bool {
-    line.contains("store::reconcile") && line.contains(&format!("{FOLDER}/"))
+    const TOLD: [&str; 3] =
+        ["file is not a database", "database was moved", "foreign file or copy"];
+    TOLD.iter().any(|words| line.contains(words)) && line.contains(&format!("{FOLDER}/"))
 }
 
 fn words_behind(words: &[String]) -> Vec<&str> {
@@ -168,14 +182,20 @@ mod tests {
     #[test]
     fn what_was_said_is_remembered() {
         let (copies, doubtful) = (BTreeSet::new(), BTreeSet::new());
-        let mut chores = Chores { known: Vec::new(), copies, doubtful, number: 0, done: 0 };
-        chores.note(&words("db copy mail/u0001.nsf spare/c1.nsf"));
-        chores.note(&words("db move spare/c1.nsf spare/c2.nsf"));
-        chores.note(&words("db copy mail/u0001.nsf spare/c3.nsf"));
-        chores.note(&words("db remove spare/c3.nsf --yes"));
+        let known = Vec::new();
+        let mut chores = Chores { known, copies, doubtful, number: 0, done: 0, pruned: 0 };
+        for line in [
+            "db copy mail/u0001.nsf spare/c1.nsf",
+            "db move spare/c1.nsf spare/c2.nsf",
+            "db copy mail/u0001.nsf spare/c3.nsf",
+            "db remove spare/c3.nsf --yes",
+        ] {
+            chores.note(&words(line), "");
+        }
+        chores.note(&words("objects prune --json"), "{\"objects\": 3}");
         assert_eq!(chores.copies, BTreeSet::from(["spare/c2.nsf".to_owned()]));
         chores.doubt(&words("db move spare/c2.nsf spare/c4.nsf"));
         assert!(chores.copies.is_empty() && chores.doubtful.len() == 2);
-        assert_eq!(chores.done(), 4);
+        assert_eq!((chores.done(), chores.pruned()), (5, 3));
     }
 }

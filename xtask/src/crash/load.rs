@@ -4,6 +4,8 @@ use super::dice::Dice;
 use super::imap::{Imap, ImapError};
 use super::letter::{Way, letter, message_id};
 use super::model::{Op, User};
+use super::pop3::Pop3;
+use super::server::Ports;
 use super::smtp::{Smtp, SmtpError};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,8 +36,7 @@ pub enum Mood {
 /// What the threads of one run share.
 pub struct Shared {
     pub seed: u64,
-    pub smtp_port: u16,
-    pub imap_port: u16,
+    pub ports: Ports,
     pub users: Vec<Mutex<User>>,
     /// The next number for a message, never used twice in a run.
     pub number: AtomicU64,
@@ -62,12 +63,11 @@ pub fn address(index: usize) -> String {
 
 impl Shared {
     /// For `users` people of the demo domain whose server listens at these ports.
-    pub fn new(seed: u64, (smtp_port, imap_port): (u16, u16), users: usize) -> Shared {
+    pub fn new(seed: u64, ports: Ports, users: usize) -> Shared {
         let user = |index| Mutex::new(User { name: address(index), ..User::default() });
         Shared {
             seed,
-            smtp_port,
-            imap_port,
+            ports,
             users: (0..users).map(user).collect(),
             number: AtomicU64::new(1),
             killed: AtomicBool::new(false),
@@ -156,7 +156,7 @@ impl Shared {
 fn send_mail(shared: &Shared, stream: u64) {
     let mut dice = Dice::new(shared.seed, stream);
     while !shared.stopping() {
-        let connected = Smtp::connect(shared.smtp_port);
+        let connected = Smtp::connect(shared.ports.smtp);
         let sent = connected
             .and_then(|mut smtp| (0..10).try_for_each(|_| send_one(shared, &mut dice, &mut smtp)));
         match sent {
@@ -198,6 +198,32 @@ fn send_one(shared: &Shared, dice: &mut Dice, smtp: &mut Smtp) -> Result<(), Smt
     outcome
 }
 
+/// One thread's load in a fixed order: `steps` times a message and some work in mailboxes of the
+/// first people. A person whose command was refused or broke off does nothing more.
+pub fn scripted(shared: &Shared, stream: u64, steps: u64) {
+    const PEOPLE: usize = 4;
+    let mut dice = Dice::new(shared.seed, stream);
+    let mut desks: HashMap<usize, Option<Desk<'_>>> = HashMap::new();
+    let mut smtp = None;
+    for step in 0..steps {
+        if smtp.is_none() {
+            smtp = Smtp::connect(shared.ports.smtp).ok();
+        }
+        let sent = smtp.as_mut().map(|smtp| send_one(shared, &mut dice, smtp));
+        if !matches!(sent, Some(Ok(()))) {
+            smtp = None;
+        }
+        for index in [step as usize % PEOPLE, (step as usize + 1) % PEOPLE] {
+            let desk = desks.entry(index).or_insert_with(|| Desk::open(shared, index).ok());
+            if let Some(open) = desk
+                && open.step(&mut dice).is_err()
+            {
+                *desk = None;
+            }
+        }
+    }
+}
+
 /// Works in the mailboxes of `mine` until the server is gone. No other thread works in them.
 fn use_mailboxes(shared: &Shared, stream: u64, mine: &[usize]) {
     let mut dice = Dice::new(shared.seed, stream);
@@ -237,7 +263,7 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     fn open(shared: &'a Shared, index: usize) -> Result<Desk<'a>, ImapError> {
-        let imap = Imap::connect(shared.imap_port, &address(index), PASSWORD)?;
+        let imap = Imap::connect(shared.ports.imap, &address(index), PASSWORD)?;
         Ok(Desk { shared, index, imap, selected: String::new(), looked_to: 0 })
     }
 
@@ -251,6 +277,7 @@ impl<'a> Desk<'a> {
         match dice.below(100) {
             0..25 => return self.append(&to),
             25..28 => return self.create(dice),
+            28..31 => return self.take_away(dice),
             _ => {}
         }
         let from = if dice.chance(60) { "INBOX".to_owned() } else { dice.pick(&names).clone() };
@@ -339,6 +366,31 @@ impl<'a> Desk<'a> {
         }
         let command = format!("CREATE {mailbox}");
         self.run(Op::Create { mailbox }, &command)
+    }
+
+    /// Deletes a message of the INBOX over POP3.
+    fn take_away(&mut self, dice: &mut Dice) -> Result<(), ImapError> {
+        self.select("INBOX")?;
+        let inbox =
+            |user: &User| Some(user.mailboxes.get("INBOX")?.copies.keys().copied().collect());
+        let uids: Vec<u32> = inbox(&self.user()).unwrap_or_default();
+        let name = address(self.index);
+        if uids.is_empty() {
+            return Ok(());
+        }
+        let Some(mut pop) = Pop3::connect(self.shared.ports.pop3, &name, PASSWORD)? else {
+            return Ok(());
+        };
+        let uid = *dice.pick(&uids);
+        let Some(number) = pop.number_of(uid)? else {
+            self.shared.complain(format!("{name}: uid {uid} of the INBOX is not shown over POP3"));
+            return Ok(());
+        };
+        self.user().in_flight = Some(Op::Expunge { mailbox: "INBOX".to_owned(), uid });
+        pop.delete(number)?;
+        self.acknowledged(None);
+        self.imap.command("NOOP")?; // the session hears of it
+        Ok(())
     }
 
     fn flag(&mut self, uid: u32, dice: &mut Dice) -> Result<(), ImapError> {

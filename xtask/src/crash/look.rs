@@ -22,7 +22,7 @@ pub enum Depth {
 /// What user `index` has now.
 pub fn find(shared: &Shared, index: usize) -> Result<BTreeMap<String, Found>, String> {
     let words = |e: ImapError| format!("{}: {e:?}", address(index));
-    let mut imap = Imap::connect(shared.imap_port, &address(index), PASSWORD).map_err(words)?;
+    let mut imap = Imap::connect(shared.ports.imap, &address(index), PASSWORD).map_err(words)?;
     let mut all = BTreeMap::new();
     for name in imap.list().map_err(words)? {
         let validity = imap.select(&name).map_err(words)?;
@@ -81,7 +81,7 @@ fn check_bytes(
     index: usize,
     depth: Depth,
 ) -> Result<Vec<String>, ImapError> {
-    let mut imap = Imap::connect(shared.imap_port, &address(index), PASSWORD)?;
+    let mut imap = Imap::connect(shared.ports.imap, &address(index), PASSWORD)?;
     let mut dice = Dice::new(shared.seed, 900 + index as u64);
     let mut wrong = Vec::new();
     for (name, mailbox) in &mut user.mailboxes {

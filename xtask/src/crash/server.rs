@@ -15,6 +15,17 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// How long an ordered stop may take.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
+/// A setting: section, name and value.
+pub type Setting = (&'static str, &'static str, i64);
+
+/// The ports of a server on loopback.
+#[derive(Debug, Clone, Copy)]
+pub struct Ports {
+    pub smtp: u16,
+    pub imap: u16,
+    pub pop3: u16,
+}
+
 /// Where the program and its data are.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -41,14 +52,14 @@ impl Place {
         })
     }
 
-    /// The ports for SMTP and IMAP.
-    pub fn ports(&self) -> (u16, u16) {
-        (self.smtp(), self.imap())
+    /// The ports that the load uses.
+    pub fn ports(&self) -> Ports {
+        Ports { smtp: self.smtp(), imap: self.imap(), pop3: 2110 + self.offset }
     }
 
     /// Writes settings into the configuration of a server that is stopped. One that this version
     /// of the program does not know is left out.
-    pub fn tune(&self, settings: &[(&str, &str, i64)]) -> Result<(), String> {
+    pub fn tune(&self, settings: &[Setting]) -> Result<(), String> {
         for (section, name, value) in settings {
             let path = self.data.join("nelumbo.toml");
             let words = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -99,17 +110,23 @@ impl Place {
     pub fn errors_logged(&self) -> Vec<String> {
         let Ok(log) = File::open(&self.log) else { return Vec::new() };
         let lines = BufReader::new(log).lines().map_while(Result::ok);
-        lines
-            .filter(|l| [" WARN ", " ERROR ", "panicked at"].iter().any(|m| l.contains(m)))
-            .collect()
+        lines.filter(|line| is_serious(line)).collect()
     }
 }
 
-/// An offset at which all ports of the server are free.
+/// Whether a line of the log is a warning or worse: `TIME SEVERITY …`.
+fn is_serious(line: &str) -> bool {
+    let severity = line.split_whitespace().nth(1).unwrap_or("");
+    let bad = ["warning", "failure", "fatal", "WARN", "ERROR"].contains(&severity);
+    bad || line.contains("panicked at") || line.contains("BUG: thread")
+}
+
+/// An offset at which all ports of the server are free. No two ports of a server lie a multiple of
+/// 19 apart, so that two runs that begin at once do not meet.
 fn free_offset(start: u16) -> Result<u16, String> {
-    const STANDARD: [u16; 7] = [25, 587, 465, 143, 993, 90, 1352];
+    const STANDARD: [u16; 9] = [25, 587, 465, 143, 993, 110, 995, 90, 1352];
     (0..200)
-        .map(|step| 6_000 + (start.wrapping_add(step * 37)) % 20_000)
+        .map(|step| 6_000 + 19 * (start.wrapping_add(step * 37) % 1_000))
         .find(|offset| {
             let free = |port: &u16| TcpListener::bind(("127.0.0.1", 2_000 + port + offset)).is_ok();
             STANDARD.iter().all(free)
@@ -184,6 +201,11 @@ impl Server {
                 Ok(ended.map_or(Started::Silent, Started::Ended))
             }
         }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGKILL, and waits for the end.

@@ -5,11 +5,12 @@ use super::{Options, USERS, panics, restart_and_compare};
 use crate::crash::dice::Dice;
 use crate::crash::load::{Mood, Shared, lock};
 use crate::crash::look::{self, Depth};
-use crate::crash::server::{Place, Server};
+use crate::crash::server::{Place, Server, Setting};
 use crate::crash::volume::Volume;
 use crate::crash::{SMALL, settle};
 use std::fs::File;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -24,31 +25,58 @@ const REFUSALS: u64 = 30;
 const FILLING_MAX: Duration = Duration::from_secs(60);
 /// How long it may take until work goes on when there is space again.
 const RESUME_MAX: Duration = Duration::from_secs(20);
+/// Tries of reading one person's mail.
+const READS_MAX: u32 = 10;
 /// Acknowledgements that show that work goes on.
 const RESUMED: u64 = 50;
 
-/// Runs the rounds; gives what is wrong.
+/// Sizes of log segments: with large ones the databases meet the full disk, with small ones the
+/// log does.
+const SIZES: [(&str, &[Setting]); 2] = [("64 MiB", &[]), ("2 MiB", &SMALL)];
+
+/// Runs half of the rounds with each size of segments; gives what is wrong.
 pub fn run(
     root: &Path,
     scratch: &Path,
     options: Options,
     dice: &mut Dice,
 ) -> Result<Vec<String>, String> {
-    let volume = Volume::create(scratch, VOLUME_SIZE)?;
-    let place = Place::new(root, scratch, volume.data(), USERS)?;
-    let shared = Shared::new(options.seed, place.ports(), USERS);
-    Server::start(&place)?.0.stop(&place)?;
-    place.tune(&SMALL)?;
-    let (mut server, _) = Server::start(&place)?;
-    let rest = settle::adopt(&place, &shared)?;
-    for round in 1..=options.rounds {
+    let first = options.rounds.div_ceil(2);
+    for ((name, settings), rounds) in SIZES.iter().zip([1..=first, first + 1..=options.rounds]) {
+        if rounds.is_empty() {
+            continue;
+        }
+        println!("full disk, log segments of {name}");
+        let scratch = scratch.join(name.replace(' ', ""));
+        let volume = Volume::create(&scratch, VOLUME_SIZE)?;
+        let place = Place::new(root, &scratch, volume.data(), USERS)?;
+        let wrong = with_size((&place, &volume), settings, (options.seed, rounds), dice)?;
+        if !wrong.is_empty() {
+            return Ok(wrong);
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn with_size(
+    (place, volume): (&Place, &Volume),
+    settings: &[Setting],
+    (seed, rounds): (u64, RangeInclusive<u64>),
+    dice: &mut Dice,
+) -> Result<Vec<String>, String> {
+    let shared = Shared::new(seed, place.ports(), USERS);
+    Server::start(place)?.0.stop(place)?;
+    place.tune(settings)?;
+    let (mut server, _) = Server::start(place)?;
+    let rest = settle::adopt(place, &shared)?;
+    for round in rounds {
         let left = dice.below(LEFT_MAX);
-        let refused = one_round(&shared, &volume, &mut server, (round, left))?;
-        settle::wait_drained(&place, Some(rest))?;
+        let refused = one_round(&shared, volume, &mut server, (round, left))?;
+        settle::wait_drained(place, Some(rest))?;
         look::check_everybody(&shared, Depth::Usual);
-        panics(&place).into_iter().for_each(|line| shared.complain(line));
+        panics(place).into_iter().for_each(|line| shared.complain(line));
         if lock(&shared.wrong).is_empty() {
-            server = restart_and_compare(&place, &shared, Some(server), rest)?;
+            server = restart_and_compare(place, &shared, Some(server), rest)?;
         }
         let wrong = std::mem::take(&mut *lock(&shared.wrong));
         println!(
@@ -61,8 +89,8 @@ pub fn run(
             return Ok(wrong);
         }
     }
-    server.stop(&place)?;
-    settle::check_objects(&place)
+    server.stop(place)?;
+    settle::check_objects(place)
 }
 
 fn one_round(
@@ -84,8 +112,9 @@ fn one_round(
             fill(&ballast, 0)?;
         }
         for index in 0..shared.users.len() {
-            let found = look::find(shared, index);
-            found.err().into_iter().for_each(|e| shared.complain(format!("reading: {e}")));
+            if let Err(trouble) = read(shared, index) {
+                shared.complain(format!("reading: {trouble}"));
+            }
         }
         std::fs::remove_file(&ballast).map_err(|e| format!("{}: {e}", ballast.display()))?;
         resumes(shared, server);
@@ -93,6 +122,17 @@ fn one_round(
     });
     shared.set_mood(Mood::Calm);
     outcome.map(|()| refused())
+}
+
+/// Reads the mail of user `index` beside the load, which may expunge what is being read.
+fn read(shared: &Shared, index: usize) -> Result<(), String> {
+    for _ in 0..READS_MAX {
+        match look::find(shared, index) {
+            Err(trouble) if trouble.contains("[EXPUNGEISSUED]") => {}
+            outcome => return outcome.map(|_| ()),
+        }
+    }
+    Err(format!("user {}: messages vanish again and again", index + 1))
 }
 
 /// Whether the same server works again: first with single refusals, then without any.

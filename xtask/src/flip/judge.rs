@@ -68,14 +68,24 @@ impl Tally {
 pub fn refusal(place: &Place, status: ExitStatus, flips: &[Flip]) -> Verdict {
     let log = std::fs::read_to_string(&place.log).unwrap_or_default();
     let last = log.trim().lines().last().unwrap_or("and says nothing").to_owned();
+    if log.trim().is_empty() {
+        return Verdict::Wrong(format!("does not start and does not say why ({status})"));
+    }
     let crashed = status.signal().is_some() || status.code() == Some(PANIC);
     if crashed || log.contains("BUG: thread") {
         return Verdict::Wrong(format!("crashed at the start with {status}: {last}"));
     }
-    if flips.iter().all(|f| f.kind.carries_all()) && !log.trim().is_empty() {
+    if flips.iter().all(|f| f.kind.carries_all() || hides_names(f.kind, &last)) {
         return Verdict::Refused;
     }
     Verdict::Wrong(format!("does not start ({status}): {last}"))
+}
+
+/// A damaged header of a record hides whom the rest of its group names, so that every database that
+/// has changed since its checkpoint is fenced; the server cannot do without the directory.
+fn hides_names(kind: Kind, last: &str) -> bool {
+    let told = ["names.nsf is fenced", "the log is damaged"];
+    kind == Kind::Segment && told.iter().all(|words| last.contains(words))
 }
 
 /// The server runs: looks at everybody's mail.

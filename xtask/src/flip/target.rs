@@ -67,9 +67,10 @@ impl Kind {
     }
 
     /// Whether the server may refuse to start, in clear words, when this is damaged: it cannot sign
-    /// anybody in without the directory, nor say what is true without log and catalog.
+    /// anybody in without the directory, nor find its log without the control file. A damaged
+    /// segment of the log stops the databases it names alone, and the catalog is made anew.
     pub fn carries_all(self) -> bool {
-        matches!(self, Kind::Segment | Kind::Control | Kind::Catalog | Kind::Directory)
+        matches!(self, Kind::Control | Kind::Directory)
     }
 }
 
@@ -154,6 +155,12 @@ fn place_in(path: &Path, dice: &mut Dice) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::Kind;
+
+    #[test]
+    fn a_segment_stops_nobody_else() {
+        assert!(Kind::Control.carries_all() && Kind::Directory.carries_all());
+        assert!(!Kind::Segment.carries_all() && !Kind::Catalog.carries_all());
+    }
 
     #[test]
     fn every_file_has_its_kind() {

@@ -1,5 +1,10 @@
-//! Other people's programs against a server: swaks, curl, mbsync, Python.
+//! Other people's programs against a server: swaks, curl, mbsync, Python here; those that send,
+//! fetch or keep mailboxes alike in the modules.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+
+mod fetching;
+mod filing;
+mod sending;
 
 use std::path::Path;
 use tests::{Outcome, Server, Talk, cargo_folder, run, tool};
