@@ -114,8 +114,22 @@ fn header_crc(lsn: Lsn, header: &[u8]) -> u32 {
 
 /// The record header in the first bytes of `bytes`, with the sum of the payload; `None` when no
 /// valid header for this position is there.
+///
+/// One flipped bit is mended by the sum: without the header everything behind it in its group is
+/// lost too. The payload has a sum of its own, so that a header taken wrongly shows nothing.
 pub(crate) fn decode_head(bytes: &[u8], lsn: Lsn) -> Option<(Head, u32)> {
-    let header = bytes.get(..RECORD_HEADER_BYTES)?;
+    let mut header: [u8; RECORD_HEADER_BYTES] = *bytes.first_chunk()?;
+    decode_exact(&header, lsn).or_else(|| {
+        (0..RECORD_HEADER_BYTES * 8).find_map(|bit| {
+            header[bit / 8] ^= 1 << (bit % 8);
+            let mended = decode_exact(&header, lsn);
+            header[bit / 8] ^= 1 << (bit % 8);
+            mended
+        })
+    })
+}
+
+fn decode_exact(header: &[u8; RECORD_HEADER_BYTES], lsn: Lsn) -> Option<(Head, u32)> {
     if header_crc(lsn, header) != u32_at(header, CRC_AT) || header[5..8] != [0; 3] {
         return None;
     }

@@ -53,7 +53,7 @@ fn every_byte_of_the_last_group_counts() {
     let end = u64::from(last.end.offset());
     for offset in start..end + 100 {
         let flipped = disk.kill();
-        flipped.flip(&path(0), offset, 0x10).unwrap();
+        flipped.flip(&path(0), offset, 0x11).unwrap();
         let cut = disk.kill();
         cut.open(&path(0)).unwrap().set_len(offset).unwrap();
         for image in [flipped, cut] {
@@ -140,7 +140,7 @@ fn a_damaged_record_header_costs_the_rest_of_its_group() {
     let disk = MemoryDisk::new();
     let groups = write_groups(&disk, 4);
     let hit = groups[1][1];
-    disk.flip(&path(0), u64::from(hit.lsn.offset()) + 8, 1).unwrap();
+    disk.flip(&path(0), u64::from(hit.lsn.offset()) + 8, 3).unwrap();
     let (log, opened) = open(&disk);
     assert_eq!(opened.damage, [Damage { range: hit.lsn..groups[1][2].end, dbiids: None }]);
     let left = [&flatten(&groups[..1])[..], &[groups[1][0].lsn], &flatten(&groups[2..])].concat();
@@ -176,7 +176,7 @@ fn damage_that_came_after_the_open_is_an_error() {
     {
         let image = disk.kill();
         let (log, _) = open(&image);
-        image.flip(&path(0), offset, 1).unwrap();
+        image.flip(&path(0), offset, 3).unwrap();
         let outcome = log.scan(Lsn::ZERO, &mut |_, _| ControlFlow::Continue(()));
         assert!(matches!(outcome, Err(LogError::DamagedRange { .. })), "{offset}");
     }
