@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Size of the file system.
-const VOLUME_SIZE: &str = "900M";
+const VOLUME_SIZE: &str = "2400M";
 /// Most that is left free, in bytes.
 const LEFT_MAX: u64 = 4 << 20;
 /// Refusals that show that space is short.

@@ -75,17 +75,10 @@ pub fn refusal(place: &Place, status: ExitStatus, flips: &[Flip]) -> Verdict {
     if crashed || log.contains("BUG: thread") {
         return Verdict::Wrong(format!("crashed at the start with {status}: {last}"));
     }
-    if flips.iter().all(|f| f.kind.carries_all() || hides_names(f.kind, &last)) {
+    if flips.iter().all(|flip| flip.kind.carries_all()) {
         return Verdict::Refused;
     }
     Verdict::Wrong(format!("does not start ({status}): {last}"))
-}
-
-/// A damaged header of a record hides whom the rest of its group names, so that every database that
-/// has changed since its checkpoint is fenced; the server cannot do without the directory.
-fn hides_names(kind: Kind, last: &str) -> bool {
-    let told = ["names.nsf is fenced", "the log is damaged"];
-    kind == Kind::Segment && told.iter().all(|words| last.contains(words))
 }
 
 /// The server runs: looks at everybody's mail.

@@ -209,3 +209,38 @@ fn permit_change(session: &Session) -> Result<(), Fault> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::size_of;
+    use std::sync::Arc;
+
+    use session::Stopping;
+    use tokio::net::TcpStream;
+
+    use super::*;
+    use crate::door::Door;
+    use crate::selected::Selected;
+
+    /// Bytes of the future that a function makes.
+    fn of<A, F: Future>(_make: impl FnOnce(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Thousands of connections idle at once. Something large belongs into a box that lives as
+    /// long as it is needed: these bounds are not there to be raised.
+    #[test]
+    fn a_connection_that_idles_holds_little() {
+        let task = of(|(door, stream, stopping): (Arc<Door>, TcpStream, Stopping)| {
+            door.serve_connection(stream, false, stopping)
+        });
+        let session = of(|session: Box<Session>| session.run());
+        let idle = of(|(session, args): (&'static mut Session, Cursor<'static>)| {
+            run::<idle::Idle>(session, args, false)
+        });
+        let state = (size_of::<Session>(), size_of::<Selected>());
+        let sizes = format!("task {task}, session {session}, idle {idle}, state {state:?}");
+        assert!(task <= 600 && session <= 1_000 && idle <= 1_100, "{sizes}");
+        assert!(task + session + idle + state.0 + state.1 <= 3_100, "{sizes}");
+    }
+}

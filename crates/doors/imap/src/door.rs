@@ -1,7 +1,9 @@
 //! The door as the server holds it: one value for all connections.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mailfile::MailFiles;
 use parking_lot::RwLock;
@@ -87,7 +89,8 @@ impl Door {
             return;
         };
         let wait = self.settings().handshake_wait;
-        match Wire::tls(stream, acceptor, traffic, wait).await {
+        // In a box, so that the future of a connection has no room for a handshake.
+        match Box::pin(Wire::tls(stream, acceptor, traffic, wait)).await {
             Ok(wire) => {
                 Stats::add(&stats.sessions_tls, 1);
                 self.serve_wire(wire, stopping).await;
@@ -100,17 +103,23 @@ impl Door {
     }
 
     /// Runs one connection that is a [`Wire`] already (also one within the process).
-    pub async fn serve_wire(self: Arc<Self>, mut wire: Wire, stopping: Stopping) {
+    pub async fn serve_wire(self: Arc<Self>, wire: Wire, stopping: Stopping) {
         let _counted = Counted::new(self.parts.stats.clone());
-        let Ok(seat) = self.parts.registry.try_enter("imap", wire.peer()) else {
-            let wait = self.settings().write_wait;
-            // Whether the peer hears of it or not, this is the end.
-            if wire.write_all(b"* BYE [LIMIT] Too many connections\r\n", wait).await.is_ok() {
-                wire.close().await;
-            }
-            return;
-        };
-        Box::pin(Session::new(self, wire, seat, stopping).run()).await;
+        // In a box, so that whoever passes the future of a connection on copies a few words.
+        let served: Pin<Box<dyn Future<Output = ()> + Send>> =
+            match self.parts.registry.try_enter("imap", wire.peer()) {
+                Ok(seat) => Box::pin(Box::new(Session::new(self, wire, seat, stopping)).run()),
+                Err(_) => Box::pin(turn_away(wire, self.settings().write_wait)),
+            };
+        served.await;
+    }
+}
+
+/// Tells a client that its address has too many connections.
+async fn turn_away(mut wire: Wire, wait: Duration) {
+    // Whether the peer hears of it or not, this is the end.
+    if wire.write_all(b"* BYE [LIMIT] Too many connections\r\n", wait).await.is_ok() {
+        wire.close().await;
     }
 }
 

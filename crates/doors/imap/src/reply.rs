@@ -195,6 +195,7 @@ pub(crate) fn tagged(tag: &str, state: &str, (code, text): (&str, &str), out: &m
         out.extend_from_slice(b"] ");
     }
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte);
-    out.extend(text.bytes().map(|byte| if is_plain(byte) { byte } else { b'?' }));
+    let plain = |letter: char| u8::try_from(letter).ok().filter(|byte| is_plain(*byte));
+    out.extend(text.chars().map(|letter| plain(letter).unwrap_or(b'?')));
     out.extend_from_slice(b"\r\n");
 }

@@ -189,9 +189,11 @@ impl Session {
 
     /// Writes the replies made so far, once what they tell of is durable.
     pub(crate) async fn flush(&mut self) -> Result<(), Fault> {
-        if self.out.bytes.is_empty() {
-            return Ok(());
-        }
+        // In a box only when there is something, so that a connection that waits needs less memory.
+        if self.out.bytes.is_empty() { Ok(()) } else { Box::pin(self.write_out()).await }
+    }
+
+    async fn write_out(&mut self) -> Result<(), Fault> {
         if self.out.lsn > Lsn::ZERO {
             self.door.parts.store.durable(self.out.lsn).await?;
             self.out.lsn = Lsn::ZERO;
@@ -209,11 +211,8 @@ impl Session {
     }
 
     /// Runs the connection from the greeting to its end.
-    pub(crate) async fn run(mut self) {
-        let host = &self.settings.host_name;
-        let capabilities = cmd::capabilities(&self);
-        let greeting = format!("* OK [CAPABILITY {capabilities}] {host} IMAP4rev1 at your service");
-        self.out.line(&greeting);
+    pub(crate) async fn run(mut self: Box<Self>) {
+        self.greet();
         let end = loop {
             match self.step().await {
                 Ok(()) => {}
@@ -221,6 +220,14 @@ impl Session {
             }
         };
         self.finish(end).await;
+    }
+
+    /// A function of its own, since what lies in [`Session::run`] lives as long as the connection.
+    fn greet(&mut self) {
+        let host = &self.settings.host_name;
+        let capabilities = cmd::capabilities(self);
+        let greeting = format!("* OK [CAPABILITY {capabilities}] {host} IMAP4rev1 at your service");
+        self.out.line(&greeting);
     }
 
     async fn step(&mut self) -> Result<(), End> {
@@ -290,7 +297,7 @@ impl Session {
         if self.bad > BAD_MAX { Err(End::Bye("Too many broken commands")) } else { Ok(()) }
     }
 
-    async fn finish(mut self, end: End) {
+    async fn finish(mut self: Box<Self>, end: End) {
         self.selected = None;
         match end {
             End::Silent => return,

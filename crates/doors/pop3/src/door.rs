@@ -83,7 +83,8 @@ impl Door {
             return;
         };
         let wait = self.settings().handshake_wait;
-        match Wire::tls(stream, acceptor, traffic, wait).await {
+        // In a box, so that the future of a connection has no room for a handshake.
+        match Box::pin(Wire::tls(stream, acceptor, traffic, wait)).await {
             Ok(wire) => {
                 Stats::add(&stats.sessions_tls, 1);
                 self.serve_wire(wire, stopping).await;

@@ -1,10 +1,12 @@
 //! One connection: a TCP or TLS stream with a bounded read buffer.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -177,8 +179,6 @@ impl Wire {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
-        let room = if self.buffer.is_empty() { QUIET_BYTES } else { BUSY_BYTES };
-        self.buffer.reserve(room);
         let count = within(wait, receive(&mut self.stream, &mut self.buffer)).await?;
         self.traffic.received.fetch_add(count as u64, Ordering::Relaxed);
         if count == 0 { Err(WireError::Closed) } else { Ok(count) }
@@ -310,13 +310,26 @@ fn lost(error: io::Error) -> WireError {
     }
 }
 
-async fn receive(stream: &mut Stream, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    match stream {
-        Stream::Plain(stream) => stream.read_buf(buffer).await,
-        Stream::Tls(stream) => stream.read_buf(buffer).await,
-        Stream::Memory(stream) => stream.read_buf(buffer).await,
-        Stream::Gone => Ok(0),
-    }
+/// Waits for more input. Whoever waits with an empty buffer holds none: most connections are
+/// quiet most of the time.
+fn receive(
+    stream: &mut Stream,
+    buffer: &mut Vec<u8>,
+) -> impl Future<Output = io::Result<usize>> + Send {
+    poll_fn(move |context| {
+        buffer.reserve(if buffer.is_empty() { QUIET_BYTES } else { BUSY_BYTES });
+        // These futures hold nothing between two polls.
+        let read = match stream {
+            Stream::Plain(stream) => pin!(stream.read_buf(buffer)).poll(context),
+            Stream::Tls(stream) => pin!(stream.read_buf(buffer)).poll(context),
+            Stream::Memory(stream) => pin!(stream.read_buf(buffer)).poll(context),
+            Stream::Gone => Poll::Ready(Ok(0)),
+        };
+        if read.is_pending() && buffer.is_empty() {
+            *buffer = Vec::new();
+        }
+        read
+    })
 }
 
 async fn send(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {

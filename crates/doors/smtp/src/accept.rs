@@ -18,6 +18,9 @@ pub async fn finish(session: &mut Session, body: Result<Body, Reply>) -> Step {
     };
     if reply.is_refusal() {
         Stats::add(&session.door.parts.stats.messages_refused, 1);
+        let from = session.envelope.sender.as_deref().unwrap_or_default();
+        let (id, code, why) = (session.seat.id(), reply.code(), reply.text());
+        tracing::info!(session = id, from, code, why, "message refused");
     } else {
         session.faults = 0;
     }

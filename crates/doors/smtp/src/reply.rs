@@ -11,6 +11,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// What it says behind its code.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A reply; `status` is empty where RFC 2034 §4 wants none (greeting, EHLO, 3xx).
     pub const fn fixed(code: u16, status: &'static str, text: &'static str) -> Reply {
         Reply { code, status, text: Cow::Borrowed(text) }

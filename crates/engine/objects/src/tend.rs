@@ -52,7 +52,8 @@ impl Objects {
     pub fn tend(&self) -> Result<(), ObjectsError> {
         let Some(mut tending) = self.tending.try_lock() else { return Ok(()) };
         let now = self.clock.now();
-        if is_due(tending.care_at, now, self.options.care_interval_s) {
+        // What was begun is ended first, however short the interval is.
+        if !tending.rewriting && is_due(tending.care_at, now, self.options.care_interval_s) {
             tending.care_at = later(now, self.options.care_interval_s);
             tending.pruning = true;
         }

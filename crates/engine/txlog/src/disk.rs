@@ -9,6 +9,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Linux reads no more ahead for one hint than the device's `read_ahead_kb`, 128 KiB by default.
+const AHEAD_PIECE_BYTES: libc::off_t = 128 << 10;
+
 /// The file operations that the engine needs.
 ///
 /// A created, renamed or removed name is durable once [`Disk::sync_dir`] of its directory returned.
@@ -194,12 +197,16 @@ impl DiskFile for RealFile {
     }
 
     fn read_ahead(&self, len: u64) {
-        let wanted = libc::off_t::try_from(len).unwrap_or(libc::off_t::MAX);
-        // SAFETY: the descriptor belongs to `self.0`, which outlives the call. It is a hint: what
-        // it answers does not matter.
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::posix_fadvise(self.0.as_raw_fd(), 0, wanted, libc::POSIX_FADV_WILLNEED);
+        let (mut at, end) = (0, libc::off_t::try_from(len).unwrap_or(libc::off_t::MAX));
+        while at < end {
+            let wanted = AHEAD_PIECE_BYTES.min(end - at);
+            // SAFETY: the descriptor belongs to `self.0`, which outlives the call. It is a hint:
+            // what it answers does not matter.
+            #[allow(unsafe_code)]
+            unsafe {
+                libc::posix_fadvise(self.0.as_raw_fd(), at, wanted, libc::POSIX_FADV_WILLNEED);
+            }
+            at += wanted;
         }
     }
 

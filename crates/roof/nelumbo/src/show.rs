@@ -18,6 +18,20 @@ pub(crate) const USER: &[&str] = &[
     "admin",
     "disabled",
 ];
+/// Fields of one person.
+pub(crate) const USER_ONE: &[&str] = &[
+    "short_name",
+    "full_name",
+    "internet_address",
+    "aliases",
+    "forward",
+    "mail_file",
+    "used_bytes",
+    "quota_bytes",
+    "warn_bytes",
+    "admin",
+    "disabled",
+];
 /// Columns of groups.
 pub(crate) const GROUP: &[&str] = &["name", "internet_address", "type", "members"];
 /// Columns of rules for incoming mail.
@@ -194,11 +208,21 @@ fn table(value: &Value, names: &[&str]) -> String {
     }
 }
 
+/// A text as one line, whatever a sender wrote: nothing in it steers the terminal.
+fn harmless(text: &str) -> String {
+    let shown = |letter: char| match letter {
+        '\n' => '⏎',
+        letter if letter.is_control() => '\u{FFFD}',
+        letter => letter,
+    };
+    text.replace("\r\n", "\n").chars().map(shown).collect()
+}
+
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => harmless(text),
         Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(", "),
         Value::Object(_) => member(value),
         other => other.to_string(),
@@ -255,6 +279,16 @@ mod tests {
         let value = json!({ "objects": 3, "damaged": [], "missing": ["AB"], "other": 1 });
         let shown = table(&value, OBJECTS);
         assert_eq!(shown, "objects            3\ndamaged            none\nmissing            AB\n");
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        let value = json!({ "objects": "a\u{1b}[31m\r\nb\tc", "missing": ["x\u{7}"] });
+        let shown = table(&value, OBJECTS);
+        assert_eq!(
+            shown,
+            "objects            a\u{FFFD}[31m⏎b\u{FFFD}c\nmissing            x\u{FFFD}\n"
+        );
     }
 
     #[test]

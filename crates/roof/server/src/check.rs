@@ -59,6 +59,10 @@ fn elsewhere(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
     if settings.text(Key::LogStyle) == "archive" && settings.text(Key::LogArchivePath).is_empty() {
         found.push("log.style = archive: log.archive_path is missing".to_owned());
     }
+    let segment = settings.number(Key::LogSegmentBytes);
+    if !segment.is_multiple_of(4096) {
+        found.push(format!("log.segment_bytes = {segment}: must be a multiple of 4096"));
+    }
     let (first, longest) = (settings.number(Key::RetryFirst), settings.number(Key::RetryLongest));
     if first > longest {
         found
@@ -89,6 +93,18 @@ fn files(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
 
 fn data(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
     if !dir.data().is_dir() {
+        return;
+    }
+    // Opening them would make a new log there.
+    let log = dir.resolve(settings.text(Key::LogPath));
+    if dir.data().join("names.nsf").exists() && !log.exists() {
+        let (log, data) = (log.display(), dir.data());
+        return found.push(format!(
+            "log.path = {log}: there is no transaction log, and the databases in {} need theirs",
+            data.display()
+        ));
+    }
+    if settings.text(Key::LogStyle) == "archive" && settings.text(Key::LogArchivePath).is_empty() {
         return;
     }
     let lock = match dir.lock() {
@@ -167,6 +183,7 @@ mod tests {
         let text = "[server]\ndomain = 'other.test'\n[listen]\nsmtp = '127.0.0.1:25'\n\
                     imap = '127.0.0.1:25'\n[ini]\nSomething = 1\n\
                     ServerTasks = 'Router, Ghost'\n[log]\nstyle = 'archive'\n\
+                    segment_bytes = 1048577\n\
                     [transfer]\nhost = 'relay.example.org'\nuser = 'me'\nca_file = 'no.pem'\n";
         std::fs::write(data.config(), text).unwrap();
         let key = data.certs().join("server.key");
@@ -180,9 +197,21 @@ mod tests {
             "give both or none",
             "no.pem",
             "log.archive_path is missing",
+            "multiple of 4096",
         ] {
             assert!(found.contains(part), "{part} in {found}");
         }
+    }
+
+    #[test]
+    fn a_log_elsewhere_is_not_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = example(&dir);
+        let text = "[server]\ndomain = 'example.test'\n[log]\npath = 'gone'\n";
+        std::fs::write(data.config(), text).unwrap();
+        let found = check(&data).unwrap().join("\n");
+        assert!(found.contains("there is no transaction log"), "{found}");
+        assert!(!data.resolve("gone").exists());
     }
 
     #[test]

@@ -140,6 +140,7 @@ pub(crate) fn load(running: &Arc<Running>, line: &str, progress: &mut dyn Progre
         Kind::Door => doors::open(running, program.name),
         Kind::Router if running.router.is_paused() => {
             running.router.resume();
+            tracing::info!("Router was started again");
             Ok("Router started".to_owned())
         }
         Kind::Router => Err("Router is running already".to_owned()),
@@ -171,12 +172,16 @@ pub(crate) fn quit(running: &Running, name: &str) -> Told {
     let not_running = || format!("{} is not running", program.name);
     match program.kind {
         Kind::Door => match running.doors.close(program.name) {
-            true => Ok(format!("{} stopped", program.name)),
+            true => {
+                tracing::info!("{} was stopped by an administrator", program.name);
+                Ok(format!("{} stopped", program.name))
+            }
             false => Err(not_running()),
         },
         Kind::Router if running.router.is_paused() => Err(not_running()),
         Kind::Router => {
             running.router.pause();
+            tracing::warn!("Router was stopped by an administrator: mail waits until load router");
             Ok("Router stopped: mail is taken and waits".to_owned())
         }
         Kind::Work(_) => match running.tasks.stop(Some(program.name)) {

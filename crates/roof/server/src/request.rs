@@ -300,6 +300,37 @@ impl Request {
         }
     }
 
+    /// What it changes, for the server's log; `None` when that is told elsewhere, or nothing is
+    /// changed that others have to look for. No secrets.
+    pub(crate) fn change(&self) -> Option<String> {
+        Some(match self {
+            Self::UserAdd(add) => format!("user add {}", add.full_name),
+            Self::UserSet(set) => format!("user set {}", set.name),
+            Self::UserPasswd { name, .. } => format!("user passwd {name}"),
+            Self::UserRename { name, .. } => format!("user rename {name}"),
+            Self::UserRemove { name, .. } => format!("user remove {name}"),
+            Self::UserRuleAdd { name, rule, .. } => format!("user rule add {name} {}", rule.name),
+            Self::UserRuleRemove { name, rule } => format!("user rule remove {name} {rule}"),
+            Self::GroupAdd { name, .. } => format!("group add {name}"),
+            Self::GroupSet { name, .. } => format!("group set {name}"),
+            Self::GroupRemove { name } => format!("group remove {name}"),
+            Self::MailInAdd { name, path, .. } => format!("mail-in add {name} {path}"),
+            Self::MailInRemove { name } => format!("mail-in remove {name}"),
+            Self::CatchAllSet { domain, name: Some(name) } => {
+                format!("catch-all set {domain} {name}")
+            }
+            Self::CatchAllSet { domain, name: None } => format!("catch-all remove {domain}"),
+            Self::DbCreate { path, .. } => format!("db create {path}"),
+            Self::DbImport { file, to } => {
+                format!("db copy {} {to} --from-file", file.display())
+            }
+            Self::DbMove { from, to } => format!("db move {from} {to}"),
+            Self::DbRemove { path } => format!("db remove {path}"),
+            Self::ObjectsPrune { dry_run: false, .. } => "objects prune".to_owned(),
+            _ => return None,
+        })
+    }
+
     /// Whether the sessions of the person it is about must end: who was there by an old password,
     /// or may not be there any more, does not stay.
     pub(crate) fn ends_sessions(&self) -> bool {

@@ -117,12 +117,15 @@ impl Running {
             },
             Request::Console { line } => console::run(self, &line, progress),
             other => {
-                let ends = other.ends_sessions();
+                let (ends, change) = (other.ends_sessions(), other.change());
                 let seat = other.task().and_then(|task| self.tasks.begin(task, "by a command"));
                 let reply = match &seat {
                     Some(seat) => admin::perform(&self.site, other, &mut seat.with(progress)),
                     None => admin::perform(&self.site, other, progress),
                 };
+                if let (Some(change), Reply::Done { .. }) = (change, &reply) {
+                    tracing::info!("an administrator's command: {change}");
+                }
                 if let (true, Reply::Done { value }) = (ends, &reply)
                     && let Some(name) = value["full_name"].as_str()
                 {
@@ -238,7 +241,10 @@ impl Server {
         control.close();
         drop(lock);
         match running.failure() {
-            None => Outcome::Stopped,
+            None => {
+                tracing::info!("the server has stopped in order");
+                Outcome::Stopped
+            }
             Some(reason) => Outcome::Failed(reason),
         }
     }

@@ -66,9 +66,10 @@ impl SmartHost {
         let courier =
             courier.ok_or_else(|| "there is no smart host; set transfer.host".to_owned())?;
         let destination = courier.destination(ANY).ok_or_else(|| "no route".to_owned())?;
-        let line = courier.open(&destination).map_err(|trouble| {
-            format!("{destination}: {}; see the transfer settings", trouble.text)
-        })?;
+        // The trouble names the host by itself.
+        let line = courier
+            .open(&destination)
+            .map_err(|trouble| format!("{}; see the transfer settings", trouble.text))?;
         let told = format!("{destination}: {} is ready to take mail", line.host());
         line.close();
         Ok(told)

@@ -105,7 +105,8 @@ pub fn export(
     let mut folders = file.folders()?.value;
     folders.retain(|folder| is_wanted(&folder.name, &options.folders));
     if folders.is_empty() {
-        return Err(MigrateError::Unfit("there is no such folder".to_owned()));
+        let names = options.folders.join(", ");
+        return Err(MigrateError::Unfit(format!("there is no folder {names}")));
     }
     // INBOX first, so that a Maildir begins with its root.
     folders.sort_by_key(|folder| folder.name != mailfile::INBOX);

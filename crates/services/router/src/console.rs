@@ -142,7 +142,7 @@ impl Desk {
         claimed.end(|desk, job| {
             desk.board.retry(Job::new(job.unid, job.mailbox, None), Duration::ZERO);
         });
-        tracing::info!(queue_id = %id, ?to, "released");
+        tracing::info!(queue_id = %id, to = to.join(","), "released");
         Ok(())
     }
 

@@ -84,7 +84,9 @@ pub(super) async fn sign_in(
         if person.mail_file.is_empty() {
             return Err(Fault::no("UNAVAILABLE", "There is no mail file"));
         }
-        let file = files.open(&person.mail_file)?;
+        let file = files.open(&person.mail_file).inspect_err(|error| {
+            tracing::warn!(user = %person.full_name, %error, "a mail file cannot be opened");
+        })?;
         Ok(Some((person, file)))
     };
     let found = session.run_work(weight, work).await??;

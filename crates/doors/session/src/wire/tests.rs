@@ -56,6 +56,21 @@ async fn exact_reads_join_pieces_and_keep_what_follows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_waits_holds_no_buffer() {
+    let (near, mut far) = tokio::io::duplex(64);
+    let (mut wire, mut line) = (Wire::memory(near), Vec::new());
+    for text in ["one\r\n", "two\r\n"] {
+        let mut read = Box::pin(wire.read_line(&mut line, 10, WAIT));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut read).await.is_err());
+        drop(read);
+        assert_eq!(wire.buffer.capacity(), 0);
+        far.write_all(text.as_bytes()).await.unwrap();
+        wire.read_line(&mut line, 10, WAIT).await.unwrap();
+        assert_eq!(line, text.trim_end().as_bytes());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_and_slow_readers_end_in_a_timeout() {
     let (near, far) = tokio::io::duplex(5);
     let (mut wire, mut line) = (Wire::memory(near), Vec::new());

@@ -97,6 +97,27 @@ fn tending_prunes_rewrites_and_verifies_when_due() {
 }
 
 #[test]
+fn the_shortest_interval_leaves_time_to_rewrite() {
+    let (driver, tickets) = stored(Driver::new(), 500);
+    for ticket in &tickets[25..] {
+        driver.count(Dbiid(1), &[(ticket.hash, -1)]);
+    }
+    driver.release();
+    let driver = driver.limited(|options| (options.defer_s, options.care_interval_s) = (0, 1));
+    let files = || driver.disk.list(driver.objects.adopted_path(0).parent().unwrap()).unwrap();
+    let before = files().len();
+    for _ in 0..20 {
+        driver.pass(1_000_000);
+        driver.objects.tend().unwrap();
+        if driver.objects.wants_checkpoint() {
+            driver.release();
+        }
+    }
+    assert_eq!(driver.objects.status().unwrap().objects, 25);
+    assert!(files().len() < before, "{before} files, then {:?}", files());
+}
+
+#[test]
 fn nothing_is_due_at_the_start_and_a_clock_that_goes_back_does_no_harm() {
     let (driver, tickets) = stored(Driver::new(), 3);
     driver.count(Dbiid(1), &[(tickets[0].hash, -1)]);
@@ -108,6 +129,8 @@ fn nothing_is_due_at_the_start_and_a_clock_that_goes_back_does_no_harm() {
     driver.objects.tend().unwrap();
     assert_eq!(driver.objects.status().unwrap().objects, 3, "released in the future");
     driver.pass(40 * DAY_MICROS + HOUR_MICROS);
+    // The first call ends what was begun before.
+    driver.objects.tend().unwrap();
     driver.objects.tend().unwrap();
     assert_eq!(driver.objects.status().unwrap().objects, 2);
     driver = driver.reopen();

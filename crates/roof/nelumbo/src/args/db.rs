@@ -1,5 +1,7 @@
 //! `db`: databases.
 
+use std::io::IsTerminal;
+
 use clap::{Args, Subcommand};
 use server::Request;
 
@@ -107,13 +109,30 @@ impl Care {
     ) -> Result<(server::DataDir, Request, &'static [&'static str]), Ending> {
         let (dir, words) = place.split(self.words, 0, usize::MAX)?;
         if words.is_empty() && !self.all {
-            confirm("every database of the server?", "--all")?;
+            confirm(&every(&dir), "--all")?;
         }
         if self.all && !words.is_empty() {
             return Err(Ending::misuse("--all and a PATH exclude one another"));
         }
         let paths = words.iter().map(|word| named_list(word)).collect();
         Ok((dir, Request::DbCare { care, paths }, columns))
+    }
+}
+
+/// The question before work on every database: how many, and how much, where that can be told.
+fn every(dir: &server::DataDir) -> String {
+    let plain = "every database of the server?".to_owned();
+    if !std::io::stdin().is_terminal() {
+        return plain;
+    }
+    match carry_out(dir, Request::DbList) {
+        Ok(server::Reply::Done { value }) => {
+            let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
+            let bytes: u64 = list.iter().filter_map(|row| row["size_bytes"].as_u64()).sum();
+            format!("every database of the server, {} with {bytes} bytes?", list.len())
+        }
+        // A damaged one is a reason to go on with fixup.
+        _ => plain,
     }
 }
 

@@ -176,7 +176,11 @@ impl User {
                 return show::reply(carry_out(&dir, request)?, show::BLOCKED, json);
             }
         };
-        show::reply(carry_out(&dir, request)?, show::USER, json)
+        let fields = match request {
+            Request::UserList => show::USER,
+            _ => show::USER_ONE,
+        };
+        show::reply(carry_out(&dir, request)?, fields, json)
     }
 }
 

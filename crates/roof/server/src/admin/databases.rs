@@ -137,6 +137,19 @@ pub(super) fn rename(site: &Site, from: &str, to: &str) -> Result<Value, Failure
 pub(super) fn remove(site: &Site, path: &str) -> Result<Value, Failure> {
     refuse_fixed(path)?;
     let info = site.store.info(path)?;
+    // Without it, mail for its owner would wait, and then go back.
+    if let Some(owner) = site.directory.people()?.iter().find(|person| person.mail_file == path) {
+        let name = &owner.full_name;
+        return Err(Failure::Refused(format!(
+            "{path} is the mail file of {name}; use user remove --with-mail, or db move"
+        )));
+    }
+    if let Some(owner) = site.directory.mail_ins()?.iter().find(|mail_in| mail_in.path == path) {
+        let name = &owner.name;
+        return Err(Failure::Refused(format!(
+            "{path} takes the mail of {name}; use mail-in remove"
+        )));
+    }
     site.store.delete(path)?;
     Ok(json!({ "path": path, "notes": info.notes, "size_bytes": info.size_bytes }))
 }

@@ -134,7 +134,8 @@ fn set_quota(
 /// Lets somebody sign in again.
 pub(super) fn unlock(site: &Site, name: Option<&str>) -> Result<Value, Failure> {
     let count = site.directory.clear_lockout(name)?;
-    Ok(json!(format!("{count} names may sign in again")))
+    let names = if count == 1 { "name" } else { "names" };
+    Ok(json!(format!("{count} {names} may sign in again")))
 }
 
 pub(super) fn find(site: &Site, name: &str) -> Result<Person, Failure> {

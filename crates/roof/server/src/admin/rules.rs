@@ -82,6 +82,7 @@ fn parse(text: RuleText) -> Result<Rule, Failure> {
 
 pub(super) fn add(site: &Site, name: &str, text: RuleText, first: bool) -> Result<Value, Failure> {
     let rule = parse(text)?;
+    let actions = rule.actions.clone();
     let (_, file) = open(site, name)?;
     let mut rules = file.rules_list()?.value;
     let same = |other: &Rule| other.name.eq_ignore_ascii_case(&rule.name);
@@ -96,7 +97,21 @@ pub(super) fn add(site: &Site, name: &str, text: RuleText, first: bool) -> Resul
         }
     }
     durable(site, file.set_rules(&rules)?.lsn)?;
+    make_folders(site, &file, &actions)?;
     Ok(rules.iter().map(shown).collect())
+}
+
+/// Makes the folders that a rule names and that are missing: their mail would go to INBOX.
+fn make_folders(site: &Site, file: &MailFile, actions: &[Action]) -> Result<(), Failure> {
+    for action in actions {
+        let (Action::Move(name) | Action::Copy(name)) = action else { continue };
+        let (folders, wanted) = (file.folders()?.value, name.to_lowercase());
+        let is_there = folders.iter().any(|folder| folder.name.to_lowercase() == wanted);
+        if !is_there && !name.starts_with('\\') {
+            durable(site, file.create_folder(name, None)?.lsn)?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn remove(site: &Site, name: &str, rule: &str) -> Result<Value, Failure> {

@@ -238,6 +238,9 @@ fn databases_are_copied_moved_and_removed() {
         let remove = Request::DbRemove { path: fixed.to_owned() };
         assert!(refused(&site, remove).contains("belongs to the server"));
     }
+    done(&site, add("Ada Lovelace", "ada"));
+    let remove = Request::DbRemove { path: "mail/ada.nsf".to_owned() };
+    assert!(refused(&site, remove).contains("is the mail file of CN=Ada Lovelace"));
     refused(&site, copy("none.nsf", "x.nsf"));
     refused(&site, copy("names.nsf", "mail/a/ada.nsf"));
 }
@@ -273,6 +276,9 @@ fn quotas_rules_and_blocked_senders_belong_to_a_person() {
     assert_eq!((&rules[0]["name"], &rules[1]["name"]), (&"First".into(), &"Lists".into()));
     let rules = done(&site, add(rule("lists", &["size over 9"], &["copy Big", "stop"]), false));
     assert_eq!(rules[1]["then"], "copy Big; stop", "{rules}");
+    let file = mailfile::MailFiles::new(site.store.clone()).open("mail/ada.nsf").unwrap();
+    let folders = file.folders().unwrap().value;
+    assert!(["Lists", "Big"].iter().all(|name| folders.iter().any(|folder| folder.name == *name)));
     let wrong = refused(&site, add(rule("Bad", &["sender dances"], &["explode"]), false));
     assert!(wrong.contains("sender dances") && wrong.contains("explode"), "{wrong}");
     let gone = Request::UserRuleRemove { name: "ada".into(), rule: "FIRST".into() };
@@ -307,6 +313,8 @@ fn mail_may_be_for_no_person() {
     assert_eq!(done(&site, new.clone())["path"], "orders.nsf");
     refused(&site, new);
     assert_eq!(done(&site, Request::MailInList)[0]["internet_address"], "orders@example.test");
+    let remove = Request::DbRemove { path: "orders.nsf".into() };
+    assert!(refused(&site, remove).contains("takes the mail of Orders"));
     done(&site, Request::MailInRemove { name: "orders".into() });
     assert_eq!(done(&site, Request::MailInList), serde_json::json!([]));
     let all = |name: Option<&str>| Request::CatchAllSet {

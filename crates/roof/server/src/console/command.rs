@@ -61,6 +61,9 @@ pub(super) fn drop_user(running: &Arc<Running>, name: &str) -> Shown {
     if !full.eq_ignore_ascii_case(name) {
         count += running.registry.drop_user(name);
     }
+    if count > 0 {
+        tracing::info!("an administrator ended {count} sessions of {full}");
+    }
     Ok(format!("{count} sessions were told to end"))
 }
 

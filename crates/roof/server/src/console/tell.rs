@@ -74,6 +74,9 @@ tells! {
 pub(super) fn run(running: &Arc<Running>, line: &str, progress: &mut dyn Progress) -> Shown {
     let (name, order) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let order = order.trim();
+    if name.is_empty() {
+        return Err("tell whom? Give the name of a task; show tasks lists them".to_owned());
+    }
     let program = programs::find(name).ok_or_else(|| format!("there is no task {name}"))?;
     if ["quit", "exit"].contains(&order.to_lowercase().as_str()) {
         return programs::quit(running, program.name);
@@ -106,7 +109,7 @@ fn compact_mail_boxes(running: &Arc<Running>, _: &str, progress: &mut dyn Progre
 }
 
 fn smtp_config(running: &Arc<Running>, _: &str) -> Shown {
-    config(running, "SMTP", &["listen.s", "limits.", "tls."])
+    config(running, "SMTP", &["listen.s", "smtp.", "limits.", "tls."])
 }
 
 fn imap_config(running: &Arc<Running>, _: &str) -> Shown {

@@ -69,7 +69,7 @@ impl Running {
             write_whole(&file, before.as_bytes()).map_err(|error| error.to_string())?;
             return Err(format!("{reason}; nothing was changed"));
         }
-        Ok(format!("{name} is set: {}", meaning(name)))
+        Ok(format!("{name} is set{}", meaning(name)))
     }
 }
 
@@ -77,16 +77,20 @@ impl Running {
 fn meaning(name: &str) -> String {
     let row = match edit::named(name) {
         Named::Row(key) => &ROWS[key as usize],
-        Named::Moot(why) => return format!("it has no effect here, {why}"),
-        Named::Unknown => return "it is not known here and has no effect".to_owned(),
+        Named::Moot(why) => return format!(": it has no effect here, {why}"),
+        Named::Unknown => return ": it is not known here and has no effect".to_owned(),
         Named::Alias(alias) => match alias.meaning.key() {
             Some(key) => &ROWS[key as usize],
-            None => return "it has no effect here".to_owned(),
+            None => return ": it has no effect here".to_owned(),
         },
     };
+    let which = match row.name.eq_ignore_ascii_case(name) {
+        true => " and".to_owned(),
+        false => format!(": {}", row.name),
+    };
     match row.effect {
-        Effect::Live => format!("{} changes now", row.name),
-        Effect::Restart => format!("{} changes when the server is started again", row.name),
+        Effect::Live => format!("{which} changes now"),
+        Effect::Restart => format!("{which} changes when the server is started again"),
     }
 }
 

@@ -348,8 +348,8 @@ impl Signals {
         loop {
             tokio::select! {
                 () = stopping.requested() => return,
-                _ = self.terminate.recv() => running.stop(),
-                _ = self.interrupt.recv() => running.stop(),
+                _ = self.terminate.recv() => stop_by(&running, "SIGTERM"),
+                _ = self.interrupt.recv() => stop_by(&running, "SIGINT"),
                 _ = self.hang_up.recv() => {
                     if let Err(reason) = running.reload() {
                         tracing::warn!("nothing was changed: {reason}");
@@ -358,4 +358,9 @@ impl Signals {
             }
         }
     }
+}
+
+fn stop_by(running: &Running, signal: &str) {
+    tracing::info!("{signal} asks the server to stop");
+    running.stop();
 }

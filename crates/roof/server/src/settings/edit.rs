@@ -63,6 +63,9 @@ pub(crate) fn set(text: &str, name: &str, value: &str) -> Result<String, String>
             Err(why) => Err(format!("{name}: {why}")),
         },
         Named::Moot(_) | Named::Unknown if is_bare(name) => set_ini(text, name, value),
+        Named::Unknown if name.contains('.') => {
+            Err(format!("there is no setting {name}; show config lists them"))
+        }
         Named::Moot(_) | Named::Unknown => {
             Err(format!("{name}: a name has letters, digits, _ and - only"))
         }
@@ -72,6 +75,12 @@ pub(crate) fn set(text: &str, name: &str, value: &str) -> Result<String, String>
 /// Sets a row; names under `[ini]` that set it too are taken away.
 fn set_row(text: &str, key: Key, value: Option<&str>) -> Result<String, String> {
     let mut out = put(text, &row_place(&ROWS[key as usize]), value)?;
+    if key == Key::TasksAt && value.is_none() {
+        // They add to the row; back to the default means that nothing runs by the hour.
+        for hour in 0..24 {
+            out = set_ini(&out, &format!("ServerTasksAt{hour}"), "")?;
+        }
+    }
     for alias in ini::INI_ROWS.iter().filter(|alias| alias.meaning.key() == Some(key)) {
         if key != Key::TasksAt {
             let place = Place { section: INI.to_owned(), name: alias.name.to_owned() };
@@ -227,6 +236,8 @@ mod tests {
         assert_eq!(set(FILE, "router.hop_limit", "").unwrap(), FILE);
         let changed = set(FILE, "router.delivery_threads", "").unwrap();
         assert_eq!(changed, FILE.replace("MailMaxDeliveryThreads = 3\n", ""));
+        let hourly = format!("{FILE}ServerTasksAt1 = 'Compact'\nservertasksat23 = 'UpdAll'\n");
+        assert_eq!(set(&hourly, "server.tasks_at", "").unwrap(), FILE);
         let emptied = set(FILE, "server.log_file", "''").unwrap();
         assert!(emptied.contains("log_file = \"\"\n"), "{emptied}");
     }
@@ -259,6 +270,7 @@ mod tests {
         let cases = [
             (FILE, "server.pool_tasks", "many"),
             (FILE, "a b", "1"),
+            (FILE, "router.hop_limt", "9"),
             (FILE, "listen.smtp", "here"),
             ("server = { name = 'x' }\n", "server.pool_tasks", "4"),
             ("[server\n", "server.pool_tasks", "4"),

@@ -1,7 +1,7 @@
 //! Writing mbox files: one for each folder, in the form called mboxrd, LF at the ends of lines.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use mailfile::Marks;
@@ -100,7 +100,15 @@ impl Sink for MboxSink {
     fn folder(&mut self, name: &str) -> Result<(), MigrateError> {
         self.finish()?;
         let path = self.path_of(name);
-        let failed = |error| MigrateError::file(&path, error);
+        let failed = |error: io::Error| {
+            let error = match error.kind() {
+                kind @ io::ErrorKind::AlreadyExists => {
+                    io::Error::new(kind, "exists already; export into another directory")
+                }
+                _ => error,
+            };
+            MigrateError::file(&path, error)
+        };
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
