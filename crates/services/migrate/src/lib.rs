@@ -21,7 +21,6 @@ mod mbox;
 mod report;
 mod source;
 mod tree;
-mod utf7;
 
 pub use eml::{EmlSink, EmlSource};
 pub use error::MigrateError;

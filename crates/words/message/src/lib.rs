@@ -24,6 +24,7 @@ mod structure;
 mod subject;
 mod summary;
 mod transfer;
+pub mod utf7;
 mod wire;
 mod words;
 

@@ -6,11 +6,12 @@ use std::io;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mailfile::Marks;
+use message::utf7;
 
 use super::parse::{Token, Tokens};
 use super::wire::{Part, Wire};
 use super::{Account, Dial, Security};
-use crate::{MigrateError, eml, folders, utf7};
+use crate::{MigrateError, eml, folders};
 
 /// Untagged responses to one command that are kept.
 const KEPT_MAX: usize = 100_000;

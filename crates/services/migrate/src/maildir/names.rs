@@ -1,10 +1,11 @@
 //! Names of files and folders of a Maildir: flags, keywords, levels.
 
 use mailfile::Marks;
+use message::utf7;
 use store::EntryFlags;
 
+use crate::folders;
 use crate::mbox::add_keyword;
-use crate::{folders, utf7};
 
 /// Letters of the flags of a Maildir, in the order in which they are written.
 const FLAGS: [(char, EntryFlags); 5] = [

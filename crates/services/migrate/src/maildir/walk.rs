@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use message::utf7;
+
 use super::names;
 use crate::tree::{DEPTH_MAX, children};
-use crate::{MigrateError, folders, utf7};
+use crate::{MigrateError, folders};
 
 /// Longest list of keywords that is read, in bytes.
 const KEYWORDS_BYTES_MAX: u64 = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Modified UTF-7 (RFC 3501 §5.1.3), as folder names are written in Maildirs and on IMAP servers.
+//! Modified UTF-7 (RFC 3501 §5.1.3), as folder names are written in Maildirs and over IMAP.
 
 use base64::Engine;
 use base64::alphabet::IMAP_MUTF7;
@@ -8,13 +8,16 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(&IMAP_MUTF7, NO_PAD);
 
 /// The name that is written as `raw`. What is not modified UTF-7 stands for itself: some servers
 /// and clients write UTF-8.
-pub(crate) fn decode(raw: &str) -> String {
+pub fn decode(raw: &str) -> String {
     let mut name = String::with_capacity(raw.len());
     let mut rest = raw;
     while let Some(at) = rest.find('&') {
         name.push_str(&rest[..at]);
         let run = &rest[at + 1..];
-        match run.split_once('-').and_then(|(run, later)| Some((decode_run(run)?, later))) {
+        // Looking no further than the run keeps the whole linear.
+        let end = run.find(|c| !is_base64(c)).unwrap_or(run.len());
+        let later = run[end..].strip_prefix('-');
+        match later.and_then(|later| Some((decode_run(&run[..end])?, later))) {
             Some((text, later)) => {
                 name.push_str(&text);
                 rest = later;
@@ -27,6 +30,10 @@ pub(crate) fn decode(raw: &str) -> String {
     }
     name.push_str(rest);
     name
+}
+
+fn is_base64(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '+' || c == ','
 }
 
 fn decode_run(run: &str) -> Option<String> {
@@ -43,7 +50,7 @@ fn decode_run(run: &str) -> Option<String> {
 }
 
 /// Writes a name; characters in `special` are encoded although they could stand for themselves.
-pub(crate) fn encode(name: &str, special: &[char]) -> String {
+pub fn encode(name: &str, special: &[char]) -> String {
     let plain = |c: char| (' '..='~').contains(&c) && c != '&' && !special.contains(&c);
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
@@ -96,5 +103,7 @@ mod tests {
         for raw in ["Entw\u{fc}rfe", "a & b", "&", "&!-", "R&D-2", "&A-"] {
             assert_eq!(decode(raw), raw);
         }
+        let hostile = "&A".repeat(500_000);
+        assert_eq!(decode(&hostile), hostile);
     }
 }
