@@ -1,0 +1,1 @@
+//! Response times, and what the server and the driver use meanwhile.

@@ -1,0 +1,1 @@
+//! The result of a run, as it is kept in a file.

@@ -1,0 +1,1 @@
+//! Published results of other servers on other machines.

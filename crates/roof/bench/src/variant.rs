@@ -1,0 +1,1 @@
+//! Changes of the server and of the load beside the workload.

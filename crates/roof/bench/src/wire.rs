@@ -1,0 +1,1 @@
+//! Clients for load: SMTP, IMAP, POP3, HTTP, LDAP.

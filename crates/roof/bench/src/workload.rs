@@ -1,0 +1,1 @@
+//! What people do: steps, counts, pauses, sizes.
