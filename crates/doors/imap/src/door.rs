@@ -2,12 +2,11 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mailfile::MailFiles;
 use parking_lot::RwLock;
-use session::{Stopping, Wire};
+use session::{Opening, Stopping, Wire};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
@@ -79,32 +78,17 @@ impl Door {
         implicit_tls: bool,
         stopping: Stopping,
     ) {
-        let stats = &self.parts.stats;
-        let traffic = stats.traffic.clone();
-        if !implicit_tls {
-            return self.serve_wire(Wire::plain(stream, traffic), stopping).await;
-        }
-        let Some(acceptor) = &self.parts.tls else {
-            tracing::warn!("a connection that wants TLS is refused: there is no certificate");
-            return;
-        };
+        let sessions = &self.parts.stats.sessions;
         let wait = self.settings().handshake_wait;
-        // In a box, so that the future of a connection has no room for a handshake.
-        match Box::pin(Wire::tls(stream, acceptor, traffic, wait)).await {
-            Ok(wire) => {
-                Stats::add(&stats.sessions_tls, 1);
-                self.serve_wire(wire, stopping).await;
-            }
-            Err(error) => {
-                Stats::add(&stats.handshakes_bad, 1);
-                tracing::debug!(%error, "a TLS handshake failed");
-            }
+        let opening = Opening::new(implicit_tls, self.parts.tls.as_ref(), wait);
+        if let Some(wire) = sessions.accept(stream, opening).await {
+            self.serve_wire(wire, stopping).await;
         }
     }
 
     /// Runs one connection that is a [`Wire`] already (also one within the process).
     pub async fn serve_wire(self: Arc<Self>, wire: Wire, stopping: Stopping) {
-        let _counted = Counted::new(self.parts.stats.clone());
+        let _entered = self.parts.stats.sessions.enter();
         // In a box, so that whoever passes the future of a connection on copies a few words.
         let served: Pin<Box<dyn Future<Output = ()> + Send>> =
             match self.parts.registry.try_enter("imap", wire.peer()) {
@@ -120,23 +104,5 @@ async fn turn_away(mut wire: Wire, wait: Duration) {
     // Whether the peer hears of it or not, this is the end.
     if wire.write_all(b"* BYE [LIMIT] Too many connections\r\n", wait).await.is_ok() {
         wire.close().await;
-    }
-}
-
-/// Counts a connection as open while it lives.
-struct Counted(Arc<Stats>);
-
-impl Counted {
-    fn new(stats: Arc<Stats>) -> Counted {
-        Stats::add(&stats.sessions_total, 1);
-        let now = stats.sessions_active.fetch_add(1, Ordering::Relaxed) + 1;
-        stats.sessions_peak.fetch_max(now, Ordering::Relaxed);
-        Counted(stats)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.sessions_active.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -76,6 +76,11 @@ impl From<StoreError> for Fault {
             tracing::warn!(error = &error as &dyn std::error::Error, "a mail file is in trouble");
             return Fault::no(TEMPORARY, "The mail file cannot be used now, please try later");
         }
+        if let StoreError::NotFound { path } = &error {
+            let advice = "bring it back, or make it with nelumbo db create PATH --mail";
+            tracing::warn!(path, advice, "a mail file is missing");
+            return Fault::no(LASTING, "There is no mail file");
+        }
         tracing::error!(error = &error as &dyn std::error::Error, "a command failed");
         Fault::no(LASTING, "The mail file cannot be used")
     }

@@ -1,24 +1,14 @@
 //! Counters of the door, shown as statistics `POP3.*`.
 
-use session::Traffic;
+use session::{Sessions, session_rows};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters of the POP3 door; cheap to update from every session.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// Connections open now.
-    pub sessions_active: AtomicU64,
-    /// Most connections that were open at once.
-    pub sessions_peak: AtomicU64,
-    /// Connections since start.
-    pub sessions_total: AtomicU64,
-    /// Connections that began TLS since start.
-    pub sessions_tls: AtomicU64,
-    /// TLS handshakes that failed.
-    pub handshakes_bad: AtomicU64,
-    /// Bytes over the wires of the door.
-    pub traffic: Arc<Traffic>,
+    /// Its connections.
+    pub sessions: Arc<Sessions>,
     /// Commands run.
     pub commands: AtomicU64,
     /// Commands answered -ERR.
@@ -39,14 +29,8 @@ impl Stats {
     /// Every statistic with its name, in a stable order.
     pub fn rows(&self) -> Vec<(&'static str, u64)> {
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        vec![
-            ("POP3.Sessions.Inbound.Active", at(&self.sessions_active)),
-            ("POP3.Sessions.Inbound.Peak", at(&self.sessions_peak)),
-            ("POP3.Sessions.Inbound.Total", at(&self.sessions_total)),
-            ("POP3.Sessions.Inbound.Total.SSL", at(&self.sessions_tls)),
-            ("POP3.Sessions.Inbound.Total.SSL.Bad_Handshake", at(&self.handshakes_bad)),
-            ("POP3.Sessions.Inbound.BytesReceived", at(&self.traffic.received)),
-            ("POP3.Sessions.Inbound.BytesSent", at(&self.traffic.sent)),
+        let mut rows = session_rows!(self.sessions, "POP3");
+        rows.extend([
             ("POP3.Commands", at(&self.commands)),
             ("POP3.Commands.Refused", at(&self.commands_refused)),
             ("POP3.Logins", at(&self.logins)),
@@ -54,7 +38,8 @@ impl Stats {
             ("POP3.Logins.InUse", at(&self.logins_in_use)),
             ("POP3.Messages.Retrieved", at(&self.messages_retrieved)),
             ("POP3.Messages.Deleted", at(&self.messages_deleted)),
-        ]
+        ]);
+        rows
     }
 
     pub(crate) fn add(counter: &AtomicU64, n: u64) {

@@ -1,11 +1,12 @@
 //! One connection: a TCP or TLS stream with a bounded read buffer.
 
+use crate::sessions::{Encrypted, Sessions};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -41,20 +42,17 @@ pub enum WireError {
     Io(#[from] io::Error),
 }
 
-/// Bytes that went over the wires of a door.
-#[derive(Debug, Default)]
-pub struct Traffic {
-    /// Bytes received.
-    pub received: AtomicU64,
-    /// Bytes sent.
-    pub sent: AtomicU64,
-}
-
 enum Stream {
     Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<Secured>),
     Memory(DuplexStream),
     Gone,
+}
+
+/// A TLS stream, counted as such.
+struct Secured {
+    stream: TlsStream<TcpStream>,
+    _counted: Encrypted,
 }
 
 /// A connection as the doors use it.
@@ -63,16 +61,16 @@ pub struct Wire {
     peer: Option<SocketAddr>,
     buffer: Vec<u8>,
     start: usize,
-    traffic: Arc<Traffic>,
+    sessions: Arc<Sessions>,
 }
 
 impl Wire {
     /// A plain TCP connection.
-    pub fn plain(stream: TcpStream, traffic: Arc<Traffic>) -> Wire {
+    pub fn plain(stream: TcpStream, sessions: Arc<Sessions>) -> Wire {
         let peer = stream.peer_addr().ok();
         // A failure only costs latency.
         let _ = stream.set_nodelay(true);
-        Wire::over(Stream::Plain(stream), peer, traffic)
+        Wire::over(Stream::Plain(stream), peer, sessions)
     }
 
     /// A TCP connection that begins with a TLS handshake (ports 465, 993).
@@ -82,10 +80,10 @@ impl Wire {
     pub async fn tls(
         stream: TcpStream,
         acceptor: &TlsAcceptor,
-        traffic: Arc<Traffic>,
+        sessions: Arc<Sessions>,
         wait: Duration,
     ) -> Result<Wire, WireError> {
-        let mut wire = Wire::plain(stream, traffic);
+        let mut wire = Wire::plain(stream, sessions);
         wire.start_tls(acceptor, wait).await?;
         Ok(wire)
     }
@@ -100,8 +98,8 @@ impl Wire {
         Wire::over(Stream::Memory(stream), Some(peer), Arc::default())
     }
 
-    fn over(stream: Stream, peer: Option<SocketAddr>, traffic: Arc<Traffic>) -> Wire {
-        Wire { stream, peer, buffer: Vec::new(), start: 0, traffic }
+    fn over(stream: Stream, peer: Option<SocketAddr>, sessions: Arc<Sessions>) -> Wire {
+        Wire { stream, peer, buffer: Vec::new(), start: 0, sessions }
     }
 
     /// The client's address; `None` within the process.
@@ -142,9 +140,18 @@ impl Wire {
                 return Err(io::Error::other("TLS is not possible on this connection").into());
             }
         };
-        let tls = within(wait, acceptor.accept(stream)).await?;
-        self.stream = Stream::Tls(Box::new(tls));
-        Ok(())
+        // In a box, so that the future of a connection has no room for a handshake.
+        match Box::pin(within(wait, acceptor.accept(stream))).await {
+            Ok(stream) => {
+                let _counted = self.sessions.encrypt();
+                self.stream = Stream::Tls(Box::new(Secured { stream, _counted }));
+                Ok(())
+            }
+            Err(error) => {
+                self.sessions.handshakes_bad.fetch_add(1, Ordering::Relaxed);
+                Err(error)
+            }
+        }
     }
 
     /// Bytes that were received and not consumed yet.
@@ -180,7 +187,7 @@ impl Wire {
             self.start = 0;
         }
         let count = within(wait, receive(&mut self.stream, &mut self.buffer)).await?;
-        self.traffic.received.fetch_add(count as u64, Ordering::Relaxed);
+        self.sessions.received.fetch_add(count as u64, Ordering::Relaxed);
         if count == 0 { Err(WireError::Closed) } else { Ok(count) }
     }
 
@@ -273,7 +280,7 @@ impl Wire {
     pub async fn write_all(&mut self, bytes: &[u8], wait: Duration) -> Result<(), WireError> {
         for piece in bytes.chunks(BUSY_BYTES) {
             within(wait, send(&mut self.stream, piece)).await?;
-            self.traffic.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
+            self.sessions.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -283,7 +290,7 @@ impl Wire {
         let wait = Duration::from_secs(2);
         let _ = match &mut self.stream {
             Stream::Plain(stream) => within(wait, stream.shutdown()).await,
-            Stream::Tls(stream) => within(wait, stream.shutdown()).await,
+            Stream::Tls(tls) => within(wait, tls.stream.shutdown()).await,
             Stream::Memory(stream) => within(wait, stream.shutdown()).await,
             Stream::Gone => Ok(()),
         };
@@ -321,7 +328,7 @@ fn receive(
         // These futures hold nothing between two polls.
         let read = match stream {
             Stream::Plain(stream) => pin!(stream.read_buf(buffer)).poll(context),
-            Stream::Tls(stream) => pin!(stream.read_buf(buffer)).poll(context),
+            Stream::Tls(tls) => pin!(tls.stream.read_buf(buffer)).poll(context),
             Stream::Memory(stream) => pin!(stream.read_buf(buffer)).poll(context),
             Stream::Gone => Poll::Ready(Ok(0)),
         };
@@ -335,9 +342,9 @@ fn receive(
 async fn send(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
     match stream {
         Stream::Plain(stream) => stream.write_all(bytes).await,
-        Stream::Tls(stream) => {
-            stream.write_all(bytes).await?;
-            stream.flush().await
+        Stream::Tls(tls) => {
+            tls.stream.write_all(bytes).await?;
+            tls.stream.flush().await
         }
         Stream::Memory(stream) => stream.write_all(bytes).await,
         Stream::Gone => Err(io::ErrorKind::BrokenPipe.into()),

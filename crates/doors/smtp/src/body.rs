@@ -42,7 +42,7 @@ impl Body {
     /// Pays for `more` bytes that are to come; what keeps them out.
     pub fn refusal(&mut self, session: &Session, more: u64) -> Option<Reply> {
         let length = (self.bytes.len() - self.trace_bytes) as u64;
-        if length.saturating_add(more) > session.settings().message_bytes_max {
+        if length.saturating_add(more) > session.message_bytes_max() {
             return Some(reply::TOO_BIG);
         }
         let wanted = (self.bytes.len() as u64).saturating_add(more);

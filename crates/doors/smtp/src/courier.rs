@@ -103,7 +103,7 @@ impl Courier {
         let wait = self.settings.connect_wait;
         self.links
             .connect(&route.host, route.port, wait)
-            .map_err(|error| trouble(format!("{} cannot be reached: {error}", route.destination())))
+            .map_err(|error| trouble(format!("{} does not answer: {error}", route.destination())))
     }
 
     /// Greets, secures and signs in.

@@ -3,10 +3,10 @@
 use crate::reply::Reply;
 use crate::session::Session;
 use crate::{Settings, Stats, reply};
-use ::session::{Budget, Pool, Registry, Stopping, Wire, WireError};
+use ::session::{Budget, Opening, Pool, Registry, Stopping, Wire};
 use parking_lot::RwLock;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -82,68 +82,42 @@ impl Door {
         listener: Listener,
         stopping: Stopping,
     ) {
-        let traffic = self.parts.stats.traffic.clone();
-        if listener != Listener::SubmissionTls {
-            return self.serve_wire(Wire::plain(stream, traffic), listener, stopping).await;
-        }
-        let Some(acceptor) = self.parts.tls.clone() else { return };
-        match Wire::tls(stream, &acceptor, traffic, HANDSHAKE_WAIT).await {
-            Ok(wire) => {
-                Stats::add(&self.parts.stats.sessions_tls, 1);
-                self.serve_wire(wire, listener, stopping).await;
-            }
-            Err(error) => self.note_bad_handshake(&error),
+        let sessions = &self.parts.stats.sessions;
+        let implicit = listener == Listener::SubmissionTls;
+        let opening = Opening::new(implicit, self.parts.tls.as_ref(), HANDSHAKE_WAIT);
+        if let Some(wire) = sessions.accept(stream, opening).await {
+            self.serve_wire(wire, listener, stopping).await;
         }
     }
 
     /// Runs one connection that is a [`Wire`] already (also one within the process).
     pub async fn serve_wire(self: Arc<Self>, wire: Wire, listener: Listener, stopping: Stopping) {
-        let stats = self.parts.stats.clone();
-        let counted = Counted::new(stats.clone());
-        if counted.active > self.settings().connections_max {
-            return self.turn_away(wire, &reply::TOO_BUSY).await;
-        }
-        match self.parts.registry.try_enter("smtp", wire.peer()) {
-            Ok(seat) => Session::new(self, wire, seat, listener).run(stopping).await,
-            Err(_) => {
-                tracing::debug!(peer = wire.shown_peer(), "too many connections of an address");
-                self.turn_away(wire, &reply::TOO_MANY_CONNECTIONS).await;
+        let entered = self.parts.stats.sessions.enter();
+        // In a box, so that whoever passes the future of a connection on copies a few words.
+        let served: Pin<Box<dyn Future<Output = ()> + Send>> = if entered.active()
+            > self.settings().connections_max
+        {
+            Box::pin(self.turn_away(wire, reply::TOO_BUSY))
+        } else {
+            match self.parts.registry.try_enter("smtp", wire.peer()) {
+                Ok(seat) => {
+                    let session = Box::new(Session::new(self, wire, seat, listener));
+                    Box::pin(session.run(stopping))
+                }
+                Err(_) => {
+                    tracing::debug!(peer = wire.shown_peer(), "too many connections of an address");
+                    Box::pin(self.turn_away(wire, reply::TOO_MANY_CONNECTIONS))
+                }
             }
-        }
+        };
+        served.await;
     }
 
-    async fn turn_away(&self, mut wire: Wire, reply: &Reply) {
+    async fn turn_away(self: Arc<Self>, mut wire: Wire, reply: Reply) {
         Stats::add(&self.parts.stats.sessions_refused, 1);
         let mut line = Vec::new();
         reply.print(&mut line);
         // Whether it is heard does not matter: the connection ends.
         let _ = wire.write_all(&line, HANDSHAKE_WAIT).await;
-    }
-
-    pub(crate) fn note_bad_handshake(&self, error: &WireError) {
-        Stats::add(&self.parts.stats.handshakes_bad, 1);
-        tracing::debug!(%error, "a TLS handshake failed");
-    }
-}
-
-/// Counts a connection as open while it lives, however it ends.
-struct Counted {
-    stats: Arc<Stats>,
-    /// Connections open at its beginning, this one among them.
-    active: u64,
-}
-
-impl Counted {
-    fn new(stats: Arc<Stats>) -> Counted {
-        Stats::add(&stats.sessions_total, 1);
-        let active = stats.sessions_active.fetch_add(1, Ordering::Relaxed) + 1;
-        stats.sessions_peak.fetch_max(active, Ordering::Relaxed);
-        Counted { stats, active }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.stats.sessions_active.fetch_sub(1, Ordering::Relaxed);
     }
 }

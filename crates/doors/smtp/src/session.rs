@@ -113,6 +113,15 @@ impl Session {
         &self.settings
     }
 
+    /// Largest message that is taken, in bytes: what the server takes, or less of who signed in.
+    pub fn message_bytes_max(&self) -> u64 {
+        let all = self.settings.message_bytes_max;
+        match self.person.as_ref().map_or(0, |person| person.message_bytes_max) {
+            0 => all,
+            own => own.min(all),
+        }
+    }
+
     pub fn now(&self) -> TimeDate {
         self.door.parts.store.clock().now()
     }
@@ -137,7 +146,7 @@ impl Session {
     }
 
     /// Greets and serves commands until the connection ends.
-    pub async fn run(mut self, mut stopping: Stopping) {
+    pub async fn run(mut self: Box<Self>, mut stopping: Stopping) {
         let greeting = format!("{} ESMTP nelumbo", self.settings().host_name);
         Reply::of(220, "", greeting).print(&mut self.out);
         let mut line = Vec::new();
@@ -195,15 +204,16 @@ impl Session {
 
     async fn dispatch(&mut self, line: &[u8]) -> Step {
         let (verb, arguments) = split_verb(line);
+        // In boxes, so that a connection that waits for a command has no room for its work.
         match verb.as_str() {
             "EHLO" => cmd::ehlo::run(self, arguments, true),
             "HELO" => cmd::ehlo::run(self, arguments, false),
-            "MAIL" => cmd::mail::run(self, arguments).await,
-            "RCPT" => cmd::rcpt::run(self, arguments).await,
-            "BDAT" => cmd::bdat::run(self, arguments).await,
-            "DATA" => cmd::data::run(self, arguments).await,
-            "AUTH" => cmd::auth::run(self, arguments).await,
-            "STARTTLS" => cmd::starttls::run(self, arguments).await,
+            "MAIL" => Box::pin(cmd::mail::run(self, arguments)).await,
+            "RCPT" => Box::pin(cmd::rcpt::run(self, arguments)).await,
+            "BDAT" => Box::pin(cmd::bdat::run(self, arguments)).await,
+            "DATA" => Box::pin(cmd::data::run(self, arguments)).await,
+            "AUTH" => Box::pin(cmd::auth::run(self, arguments)).await,
+            "STARTTLS" => Box::pin(cmd::starttls::run(self, arguments)).await,
             "RSET" => cmd::simple::reset(self, arguments),
             "NOOP" => reply::OK.into(),
             "HELP" => reply::HELP.into(),

@@ -200,7 +200,7 @@ fn a_host_that_is_not_fit_to_speak_with() {
     }
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let trouble = open(gone, &plain()).err().unwrap();
-    assert!(trouble.destination && trouble.text.contains("cannot be reached"), "{trouble}");
+    assert!(trouble.destination && trouble.text.contains("does not answer"), "{trouble}");
 }
 
 #[test]

@@ -252,6 +252,32 @@ async fn settings_change_while_it_works() {
     assert!(after.ask("EHLO a.test").await.contains("SIZE 2000\r\n"));
 }
 
+/// Whoever signed in may have a limit of one's own, below the one of the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn people_have_limits_of_message_size() {
+    let house = House::new(|settings| settings.message_bytes_max = 1_000);
+    for (own, shown) in [(500, 500), (2_000, 1_000), (0, 1_000)] {
+        let message_bytes_max = Some(own);
+        let change = directory::PersonChange { message_bytes_max, ..Default::default() };
+        house.directory.change_person("alice", change).unwrap();
+        let mut client = house.connect(Listener::Submission);
+        client.reply().await;
+        assert!(client.ask("EHLO a.test").await.contains("SIZE 1000\r\n"));
+        assert!(client.ask("AUTH PLAIN AGFsaWNlAHB3LWFsaWNlLTE=").await.starts_with("235"));
+        let wanted = format!("SIZE {shown}\r\n");
+        assert!(client.ask("EHLO a.test").await.contains(&wanted), "{own}");
+        let sender = "MAIL FROM:<alice@example.test>";
+        let too_big = client.ask(&format!("{sender} SIZE={}", shown + 1)).await;
+        assert!(too_big.starts_with("552 5.3.4"), "{own}");
+        assert!(client.ask(sender).await.starts_with("250"));
+        assert!(client.ask("RCPT TO:<bob@example.test>").await.starts_with("250"));
+        assert!(client.ask("DATA").await.starts_with("354"));
+        let body = format!("A: b\r\n\r\n{}\r\n.\r\n", "x".repeat(shown));
+        client.send(body.as_bytes()).await;
+        assert!(client.reply().await.starts_with("552 5.3.4"), "{own}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn faults() {
     run("faults", Listener::Relay, |settings| settings.faults_max = 5).await;

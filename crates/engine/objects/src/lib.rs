@@ -53,8 +53,9 @@ use note::ObjectHash;
 pub struct ObjectsOptions {
     /// Directory of `catalog.db` and of adopted segments.
     pub dir: PathBuf,
-    /// Content of at least this many bytes is looked up by hash and shared when it is there.
-    /// Default 65,536.
+    /// Content of at least this many bytes is looked up by hash and shared when it is there. What
+    /// is smaller is shared with what came since the last checkpoint, unless this is
+    /// [`SHARING_OFF_BYTES`] or more. Default 65,536.
     pub dedupe_bytes_min: u64,
     /// Raw bytes per block, from 256 to 1 MiB. Default 65,536.
     pub block_bytes: usize,
@@ -80,6 +81,9 @@ pub struct ObjectsOptions {
     /// Rest between two verifications of everything, in seconds. Default 604,800 (7 days).
     pub verify_interval_s: u64,
 }
+
+/// With [`ObjectsOptions::dedupe_bytes_min`] from here on, smaller content is never shared.
+pub const SHARING_OFF_BYTES: u64 = 1 << 30;
 
 const DAY_S: u64 = 24 * 3_600;
 

@@ -7,7 +7,7 @@ use txlog::{Lsn, RecordKind, Space};
 
 use crate::record::{self, BLOCKS_MAX, BlockAddress, Entry};
 use crate::squeeze::Packer;
-use crate::{Objects, ObjectsError, Pin};
+use crate::{Objects, ObjectsError, Pin, SHARING_OFF_BYTES};
 
 /// How long a comparison of the stored blocks with the content is trusted, in microseconds.
 const VERIFIED_MICROS: i64 = 3_600 * 1_000_000;
@@ -35,9 +35,10 @@ impl Drop for OpenPut<'_> {
 }
 
 impl Objects {
-    /// Stores content, or finds it when it is large and already there: then the stored blocks are
-    /// compared with it, unless this process did so within the hour, and it is written anew when
-    /// they differ.
+    /// Stores content, or finds it when it is already there: large content is looked up, small is
+    /// found when it came since the last checkpoint, as the copy of a message that was just sent.
+    /// Then the stored blocks are compared with it, unless this process did so within the hour,
+    /// and it is written anew when they differ.
     ///
     /// The object is durable when the log is durable up to any record appended afterwards. Hold the
     /// pin until the record that refers to it is appended and counted.
@@ -49,10 +50,16 @@ impl Objects {
         let length = content.len() as u64;
         let hash = ObjectHash(*blake3::hash(content).as_bytes());
         let pin = self.pins.pin(Ticket { hash, length });
-        if length < self.options.dedupe_bytes_min || !self.is_stored(&hash, content) {
+        if !self.may_be_stored(&hash, length) || !self.is_stored(&hash, content) {
             self.write(hash, content)?;
         }
         Ok(pin)
+    }
+
+    /// Whether content is worth a look-up, or known without one.
+    fn may_be_stored(&self, hash: &ObjectHash, length: u64) -> bool {
+        let min = self.options.dedupe_bytes_min;
+        length >= min || (min < SHARING_OFF_BYTES && self.unsaved_entry(hash).is_some())
     }
 
     /// True when the content is there, soundly.

@@ -316,7 +316,8 @@ impl Objects {
         Ok(entry)
     }
 
-    fn unsaved_entry(&self, hash: &ObjectHash) -> Option<Arc<Entry>> {
+    /// What came since the last checkpoint; known without a look into the catalog.
+    pub(crate) fn unsaved_entry(&self, hash: &ObjectHash) -> Option<Arc<Entry>> {
         let state = self.state.lock();
         let flushing = || state.flushing.as_ref().and_then(|tail| tail.entry(hash));
         state.tail.entry(hash).or_else(flushing)

@@ -1,8 +1,9 @@
 //! Measures what a change costs, and how long a start takes against the length of the log.
 //!
-//! `cargo run --release -p store --example figures change|start [directory [only]]`. A change is
-//! a note of about 1 KiB put into a folder and waited for; `only` is one number of databases, or
-//! MiB of log; `start` needs root for its cold figures.
+//! `cargo run --release -p store --example figures change|start|steady [directory [only]]`. A
+//! change is a note of about 1 KiB put into a folder and waited for; `only` is one number of
+//! databases, or MiB of log; `start` needs root for its cold figures. `steady` runs an hour of the
+//! load of so many people (6,000) against a clock of its own, to see what the checkpoints write.
 
 use std::error::Error;
 use std::io::Write;
@@ -15,6 +16,7 @@ use note::{Item, ItemFlags, ItemValue, Note, NoteClass, Piece, Recipe, TimeDate}
 use store::{
     Database, EntryFlags, FolderId, NewDatabase, PreparedNote, Store, StoreError, StoreOptions,
 };
+use txlog::ManualClock;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -204,6 +206,122 @@ fn keep_all(options: &mut StoreOptions) {
     options.unwritten_bytes_max = 8 << 30;
 }
 
+/// What a person's mail file meets in the steady load, for each of a hundred happenings.
+#[derive(Clone, Copy)]
+enum Happening {
+    /// A note comes in.
+    Delivered,
+    /// A note is marked as read.
+    Read,
+    /// A note is flagged, and another one removed.
+    Removed,
+}
+
+/// Of what happens in a second to 6,000 people: 26 deliveries, 14 copies of what was sent, 33
+/// notes read for the first or another time, 14 removed.
+const SHARES: [(Happening, u64); 3] =
+    [(Happening::Delivered, 40), (Happening::Read, 20), (Happening::Removed, 14)];
+/// Bytes that the body of each message adds to the log, on average.
+const BODY_BYTES: usize = 8 << 10;
+/// Notes in each mail file at the beginning.
+const NOTES: u64 = 50;
+/// Seconds that are simulated, and those before that are not counted.
+const SIMULATED_S: u64 = 3_600;
+const SETTLING_S: u64 = 2_400;
+
+fn happen(
+    store: &Store,
+    mail: &(Database, FolderId),
+    happening: Happening,
+    number: u64,
+) -> Outcome {
+    let (database, folder) = mail;
+    let of = |entries: Vec<store::Entry>| entries.into_iter().nth(number as usize % 40);
+    let chosen = store.read(database, |reader| {
+        reader.entries(*folder, 1..=u32::MAX, 40 + number as usize % 9).map(of)
+    })?;
+    match (happening, chosen.value) {
+        (Happening::Read, Some(entry)) => {
+            store
+                .write::<_, StoreError>(&[database], |w| w.set_seen(database, entry.note, true))?;
+        }
+        (Happening::Removed, Some(entry)) => {
+            store.write::<_, StoreError>(&[database], |writer| {
+                writer.set_flags(database, *folder, entry.uid, EntryFlags::DELETED, &[])
+            })?;
+            store.write::<_, StoreError>(&[database], |writer| {
+                writer.remove_from_folder(database, *folder, entry.uid)
+            })?;
+        }
+        _ => {
+            let body = if number.is_multiple_of(2) { BODY_BYTES } else { 0 };
+            deliver(store, mail, number, body)?;
+        }
+    }
+    Ok(())
+}
+
+fn steady(dir: &Path, only: Option<usize>) -> Outcome {
+    let count = only.unwrap_or(6_000);
+    let clock = Arc::new(ManualClock::new(TimeDate(1_800_000_000_000_000)));
+    let store = open(&dir.join("steady"), |options| {
+        options.clock = clock.clone();
+        options.open_databases_max = count;
+    })?;
+    let databases = databases(&store, count)?;
+    for number in 0..count as u64 * NOTES {
+        deliver(&store, &databases[number as usize % count], number, 0)?;
+    }
+    store.flush()?;
+    say("| minute | changes/s | log B/s | other B/s | commits/s | rounds/min | CPU us/change |")?;
+    say("|---:|---:|---:|---:|---:|---:|---:|")?;
+    let per_second = SHARES.iter().map(|(_, share)| share).sum::<u64>() * count as u64 / 6_000;
+    let (mut number, mut before) = (count as u64 * NOTES, None);
+    let figure = |store: &Store, name: &str| {
+        store.statistics().iter().find(|row| row.0 == name).map_or(0, |row| row.1)
+    };
+    for second in 0..SETTLING_S + SIMULATED_S {
+        for at in 0..per_second {
+            let mut rest = at * SHARES.iter().map(|(_, share)| share).sum::<u64>() / per_second;
+            let happening = SHARES.iter().find(|(_, share)| {
+                let is_it = rest < *share;
+                rest = rest.saturating_sub(*share);
+                is_it
+            });
+            number += 1;
+            let place = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            let kind = happening.map_or(Happening::Read, |one| one.0);
+            happen(&store, &databases[place as usize % count], kind, number)?;
+        }
+        clock.advance(1_000_000);
+        store.tick()?;
+        if second < SETTLING_S || !(second - SETTLING_S).is_multiple_of(600) {
+            continue;
+        }
+        let (cpu, device) = used()?;
+        let log = store.log().status().bytes_written as f64;
+        let (commits, rounds) = (
+            figure(&store, "Database.Checkpoint.Commits") as f64,
+            figure(&store, "Database.Checkpoint.Rounds") as f64,
+        );
+        if let Some((cpu0, device0, log0, commits0, rounds0)) = before {
+            let changes = (per_second * 600) as f64;
+            let (log_s, all_s) = ((log - log0) / 600.0, (device - device0) / 600.0);
+            say(&format!(
+                "| {} | {per_second} | {log_s:.0} | {:.0} | {:.1} | {:.1} | {:.0} |",
+                second / 60,
+                all_s - log_s,
+                (commits - commits0) / 600.0,
+                (rounds - rounds0) / 10.0,
+                (cpu - cpu0) / changes,
+            ))?;
+        }
+        before = Some((cpu, device, log, commits, rounds));
+    }
+    store.close()?;
+    Ok(())
+}
+
 /// Lets the page cache forget everything; false when that is not permitted.
 fn forget_pages() -> bool {
     let synced = std::process::Command::new("sync").status().is_ok_and(|status| status.success());
@@ -248,6 +366,7 @@ fn main() -> Outcome {
     match what.as_str() {
         "change" => change(&dir, only),
         "start" => start(&dir, only),
-        other => Err(format!("{other:?}: say change or start").into()),
+        "steady" => steady(&dir, only),
+        other => Err(format!("{other:?}: say change, start or steady").into()),
     }
 }

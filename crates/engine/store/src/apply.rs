@@ -279,12 +279,21 @@ impl Target<'_> {
     }
 
     fn add_entry(&mut self, new: &NewEntry<'_>) -> Result {
+        // Not one INSERT of a SELECT: for it SQLite opens a journal of the statement, and to close
+        // that it walks over all that the change has done before.
+        let (size, date): (i64, i64) = self
+            .conn
+            .prepare_cached("SELECT size, date FROM note WHERE id = ?1 AND unid = ?2")?
+            .query_row(params![new.note.id.0, &new.note.unid.0], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?
+            .ok_or(ApplyError::Mismatch("note of a new entry"))?;
         let changed = self
             .conn
             .prepare_cached(
                 "INSERT INTO entry(folder, uid, modseq, flags, keywords, note, size, date, unid)
-                 SELECT ?1, ?2, ?3, ?4, ?5, id, size, date, unid FROM note
-                 WHERE id = ?6 AND unid = ?7",
+                 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?
             .execute(params![
                 new.folder.id.0,
@@ -293,6 +302,8 @@ impl Target<'_> {
                 new.flags,
                 new.keywords,
                 new.note.id.0,
+                size,
+                date,
                 &new.note.unid.0,
             ])?;
         one(changed, "note of a new entry")?;

@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     dirty_since: AtomicI64,
     /// When it was used last, on the clock of the cache.
     pub last_used: AtomicU64,
+    /// `last_used` when the cache came by last: equal when nobody used it since.
+    pub seen_used: AtomicU64,
     /// Whether the file is open.
     pub is_open: AtomicBool,
     /// Whether what a start found in the log is still to be replayed.
@@ -120,6 +122,7 @@ impl Database {
             needed: AtomicU64::new(NOTHING),
             dirty_since: AtomicI64::new(0),
             last_used: AtomicU64::new(0),
+            seen_used: AtomicU64::new(u64::MAX),
             is_open: AtomicBool::new(false),
             is_pending: AtomicBool::new(false),
             held: AtomicU64::new(0),

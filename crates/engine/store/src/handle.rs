@@ -14,6 +14,8 @@ use crate::schema::{APPLICATION_ID, Facts, HEADER, ODS, ODS_MIN, SCHEMA, upgrade
 
 /// Prepared statements kept per connection.
 const STATEMENTS_MAX: usize = 80;
+/// Bytes and number of the slots in the pool of small memory of a connection.
+const LOOKASIDE: (std::ffi::c_int, std::ffi::c_int) = (128, 32);
 /// Page cache of a connection, in bytes.
 pub(crate) const CACHE_BYTES: u64 = 1 << 20;
 /// How long another opener of the file is waited for.
@@ -171,6 +173,14 @@ impl Handle {
         if code == rusqlite::ffi::SQLITE_OK { u64::try_from(now).unwrap_or(0) } else { 0 }
     }
 
+    /// Gives up prepared statements and the pages that can be read again.
+    pub fn ease(&self) {
+        self.conn.flush_prepared_statement_cache();
+        if let Err(error) = self.conn.release_memory() {
+            tracing::debug!(%error, "memory of an idle database stays");
+        }
+    }
+
     /// Whether SQLite rolled back the open transaction on its own.
     pub fn is_lost(&self) -> bool {
         self.in_transaction && self.conn.is_autocommit()
@@ -223,6 +233,7 @@ impl Handle {
 
 fn configure(conn: &Connection) -> Result<(), OpenError> {
     conn.busy_timeout(BUSY_WAIT)?;
+    bound_lookaside(conn)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Plans do not depend on bound values, so that statements are not prepared again for them.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -237,6 +248,24 @@ fn configure(conn: &Connection) -> Result<(), OpenError> {
     }
     conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     Ok(())
+}
+
+/// Keeps SQLite's pool of small memory of the connection small: by default it is 48 KiB, for each
+/// of thousands of open databases.
+#[allow(unsafe_code)]
+fn bound_lookaside(conn: &Connection) -> rusqlite::Result<()> {
+    let what = rusqlite::ffi::SQLITE_DBCONFIG_LOOKASIDE;
+    let none = std::ptr::null_mut::<std::ffi::c_void>();
+    // SAFETY: the connection is open and nothing of the pool is in use right after the opening;
+    // without a buffer SQLite allocates the slots itself, of the size and number that are given.
+    let code = unsafe {
+        let (bytes, slots): (std::ffi::c_int, std::ffi::c_int) = LOOKASIDE;
+        rusqlite::ffi::sqlite3_db_config(conn.handle(), what, none, bytes, slots)
+    };
+    match code {
+        rusqlite::ffi::SQLITE_OK => Ok(()),
+        code => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)),
+    }
 }
 
 /// Path of the write-ahead file beside a database file.

@@ -28,7 +28,8 @@ pub struct StoreOptions {
     pub object_bytes_min: u64,
     /// Seconds after which a changed database is checkpointed even without need.
     pub checkpoint_age_s: u64,
-    /// Pages in a -wal above which it is written back into its database.
+    /// Pages in a -wal above which it is written back into its database, whatever the length of
+    /// that; shorter ones are when they are as long as the database and 1 MiB.
     pub wal_pages_max: u32,
     /// Memory that open transactions may take beyond the page caches of their databases, in bytes.
     /// Above it the largest are committed early; when the disk is full, writes are refused.
@@ -53,7 +54,7 @@ impl StoreOptions {
             redo_bytes_max: 1 << 30,
             redo_records_max: 8_192,
             object_bytes_min: 4_096,
-            checkpoint_age_s: 600,
+            checkpoint_age_s: 1_800,
             wal_pages_max: 4_000,
             unwritten_bytes_max: 128 << 20,
             room: Arc::new(FileSystems),

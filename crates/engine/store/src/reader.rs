@@ -203,6 +203,14 @@ impl Reader<'_> {
         self.list(sql, [behind, up_to, most], |row| note_meta(row).map(Change::Note))
     }
 
+    /// Local ids of the notes whose last change (put, soft deletion, restore) is behind `since`, in
+    /// no order and at most `limit` of them. Reads an index alone.
+    pub fn notes_changed(&self, since: u64, limit: usize) -> Result<Vec<NoteId>> {
+        let sql = "SELECT id FROM note WHERE change_seq > ?1 LIMIT ?2";
+        let since = i64::try_from(since).unwrap_or(i64::MAX);
+        self.list(sql, [since, limit_of(limit)], |row| row.get(0).map(NoteId))
+    }
+
     fn changed_stubs(&self, behind: i64, up_to: i64, most: i64) -> Result<Vec<Change>> {
         if self.handle.facts.stubs == 0 {
             return Ok(Vec::new());

@@ -16,9 +16,23 @@ use crate::{Database, Result, Store, StoreError};
 const TRIES: usize = 3;
 /// Databases in a trickled round, at least; an eighth of the dirty ones when that is more.
 const TRICKLE_MIN: usize = 16;
+/// Databases that are not due yet are checkpointed so many at a time, or one of 64 of all that are
+/// dirty: what a round costs beside its databases is paid for all of them once.
+const TOGETHER_MAX: usize = 64;
+/// With fewer changed databases none is checkpointed before it is due.
+const PACED_MIN: usize = 256;
+/// A database is not checkpointed before this share of its time has passed, in percent.
+const PACED_AFTER_PERCENT: u64 = 20;
+/// How many databases are checkpointed in their time, in percent of those that changed: all, with
+/// some to spare.
+const PACED_PERCENT: u64 = 125;
+/// Long -wal files wait for each other until so many are, or one of 256 of all databases.
+const LONG_TOGETHER_MAX: usize = 32;
 /// Bytes of log that may stand between the catalog of objects and its end: behind the catalog a
 /// start has to decode every change record.
-const CATALOG_LAG_MAX: u64 = 64 << 20;
+const CATALOG_LAG_MAX: u64 = 256 << 20;
+/// A -wal of this length is worth writing back when the database is no longer than that.
+const WAL_BYTES_MIN: u64 = 1 << 20;
 /// Page size of database files plus the frame header, in bytes.
 const FRAME_BYTES: u64 = 4_096 + 24;
 
@@ -31,12 +45,34 @@ pub(crate) struct Rounds {
     settled: Lsn,
     /// When the object store was checkpointed last, in microseconds.
     catalog_time: i64,
+    /// Databases with a long -wal that is to be written back.
+    long: Vec<Database>,
+    /// When databases that are not due yet were checkpointed last.
+    paced: Moment,
+}
+
+/// A moment, by clock and by log.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    time: i64,
+    log: Lsn,
+}
+
+/// How far the bounds are that make a database due.
+struct Bounds {
+    now: Moment,
+    age_max: i64,
+    lag_max: u64,
+    records_max: usize,
+    full: bool,
 }
 
 impl Rounds {
     /// At the start of the store.
     pub fn new(now: TimeDate) -> Rounds {
-        Rounds { failed: None, settled: Lsn::ZERO, catalog_time: now.0 }
+        let paced = Moment { time: now.0, log: Lsn::ZERO };
+        let (settled, catalog_time, long) = (Lsn::ZERO, now.0, Vec::new());
+        Rounds { failed: None, settled, catalog_time, long, paced }
     }
 }
 
@@ -56,7 +92,8 @@ impl Store {
     /// Trouble of log and file systems. A database that cannot be committed is left for later.
     pub fn checkpoint_round(&self) -> Result<()> {
         let mut rounds = self.rounds.lock();
-        self.round(&mut rounds, &self.due(Due::All), true)
+        let due = self.due(Due::All, &mut rounds);
+        self.round(&mut rounds, &due, true)
     }
 
     /// Does what is due; called every second. Cheap when nothing is.
@@ -66,13 +103,14 @@ impl Store {
     pub fn tick(&self) -> Result<()> {
         self.look_for_room();
         let mut rounds = self.rounds.lock();
-        let due = self.due(Due::Now);
+        let due = self.due(Due::Now, &mut rounds);
         let catalog = self.is_catalog_due(&rounds);
         if catalog || !due.is_empty() {
             self.round(&mut rounds, &due, catalog)?;
         }
         drop(rounds);
         self.trim_cache();
+        self.ease_idle();
         if let Err(error) = self.objects.tend() {
             tracing::warn!(%error, "care of the object store did not end well");
         }
@@ -85,10 +123,12 @@ impl Store {
     /// As [`Store::checkpoint_round`].
     pub fn flush(&self) -> Result<()> {
         let mut rounds = self.rounds.lock();
-        self.round(&mut rounds, &self.due(Due::All), true)?;
+        let due = self.due(Due::All, &mut rounds);
+        self.round(&mut rounds, &due, true)?;
         let with_wal: Vec<Database> =
             self.all().into_iter().filter(|database| self.wal_bytes(database) > 0).collect();
         self.write_back(&mut rounds, &with_wal)?;
+        rounds.long.clear();
         self.objects.truncate_wal()?;
         self.sync(&mut rounds)
     }
@@ -118,7 +158,8 @@ impl Store {
         (segments * segment_bytes + u64::from(to.offset())).saturating_sub(u64::from(from.offset()))
     }
 
-    /// Bytes of log that may stand between a database and its last record.
+    /// Bytes of log that may stand between a database and its last record: a quarter less than may
+    /// have to be replayed, since rounds take their time.
     fn lag_max(&self) -> u64 {
         let redo = match self.options.log.style {
             Style::Circular | Style::Archive => {
@@ -126,11 +167,11 @@ impl Store {
             }
             Style::Linear => self.options.redo_bytes_max,
         };
-        redo / 2
+        redo - redo / 4
     }
 
     /// Databases that are due, the oldest first.
-    fn due(&self, which: Due) -> Vec<Database> {
+    fn due(&self, which: Due, rounds: &mut Rounds) -> Vec<Database> {
         let mut dirty: Vec<(Lsn, Database)> = self
             .all()
             .into_iter()
@@ -138,23 +179,76 @@ impl Store {
             .collect();
         dirty.sort_by_key(|(needed, _)| *needed);
         if which == Due::Now {
-            let most = TRICKLE_MIN.max(dirty.len() / 8);
-            let end = self.log.appended();
-            let old = self.now().0 - self.age_max();
-            let lag_max = self.lag_max();
-            let full = self.log.status().full;
-            let records_max = self.options.redo_records_max;
-            dirty.retain(|(needed, database)| {
-                full || self.lag(*needed, end) > lag_max
-                    || database.0.dirty_since() <= old
-                    || database.0.unsaved.load(Ordering::Relaxed) > records_max
-            });
-            let far = dirty.first().is_some_and(|(needed, _)| self.lag(*needed, end) > 2 * lag_max);
-            if !far && !full {
-                dirty.truncate(most);
-            }
+            self.keep_due(&mut dirty, &mut rounds.paced);
         }
         dirty.into_iter().map(|(_, database)| database).collect()
+    }
+
+    /// Leaves those of the dirty databases that are due now, or whose turn it is. `dirty` begins
+    /// with the oldest.
+    fn keep_due(&self, dirty: &mut Vec<(Lsn, Database)>, paced: &mut Moment) {
+        let bounds = self.bounds();
+        let turn = self.turn_of(dirty.len(), &bounds, paced);
+        let most = TRICKLE_MIN.max(dirty.len() / 8).max(turn);
+        let far = dirty.first().map_or(0, |(needed, _)| self.lag(*needed, bounds.now.log));
+        let mut place = 0;
+        dirty.retain(|(needed, database)| {
+            let percent = self.percent_of(*needed, database, &bounds);
+            place += 1;
+            percent >= 100 || (place <= turn && percent >= PACED_AFTER_PERCENT)
+        });
+        if far <= bounds.lag_max + bounds.lag_max / 4 && !bounds.full {
+            dirty.truncate(most);
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            now: Moment { time: self.now().0, log: self.log.appended() },
+            age_max: self.age_max().max(1),
+            lag_max: self.lag_max().max(1),
+            records_max: self.options.redo_records_max,
+            full: self.log.status().full,
+        }
+    }
+
+    /// How much of the time until a database is due has passed, in percent: by age, by the length
+    /// of the log, or by the number of its changes.
+    fn percent_of(&self, needed: Lsn, database: &Database, bounds: &Bounds) -> u64 {
+        if bounds.full || database.0.unsaved.load(Ordering::Relaxed) > bounds.records_max {
+            return 100;
+        }
+        let since = Moment { time: database.0.dirty_since(), log: needed };
+        self.share_passed(since, bounds, 100)
+    }
+
+    /// What part of the bounds has passed since a moment, times `whole`.
+    fn share_passed(&self, since: Moment, bounds: &Bounds, whole: u64) -> u64 {
+        let part = |passed: u64, max: u64| {
+            u64::try_from(u128::from(passed) * u128::from(whole) / u128::from(max))
+                .unwrap_or(u64::MAX)
+        };
+        let age = u64::try_from(bounds.now.time.saturating_sub(since.time)).unwrap_or(0);
+        let lag = self.lag(since.log, bounds.now.log);
+        part(age, bounds.age_max.unsigned_abs()).max(part(lag, bounds.lag_max + 1))
+    }
+
+    /// How many databases are checkpointed now although they are not due: so many that all of them
+    /// are within their time, a few together, and never thousands at once.
+    fn turn_of(&self, dirty: usize, bounds: &Bounds, paced: &mut Moment) -> usize {
+        if dirty < PACED_MIN {
+            *paced = bounds.now;
+            return 0;
+        }
+        let whole = dirty as u64 * PACED_PERCENT / 100;
+        let turn = self.share_passed(*paced, bounds, whole);
+        let together = (dirty / 64).min(TOGETHER_MAX);
+        let turn = usize::try_from(turn).unwrap_or(usize::MAX).min(2 * TOGETHER_MAX);
+        if turn < together {
+            return 0;
+        }
+        *paced = bounds.now;
+        turn
     }
 
     fn age_max(&self) -> i64 {
@@ -220,12 +314,7 @@ impl Store {
         }
         self.release(catalog_lsn)?;
         rounds.settled = self.log.appended();
-        let long: Vec<Database> = due
-            .iter()
-            .filter(|database| self.wal_bytes(database) > self.wal_bytes_max())
-            .cloned()
-            .collect();
-        if long.is_empty() { Ok(()) } else { self.write_back(rounds, &long) }
+        self.write_back_long(rounds, due)
     }
 
     /// Waits until the log is durable up to what the databases hold.
@@ -365,8 +454,33 @@ impl Store {
         released.trouble.map_or(Ok(()), |trouble| Err(trouble.into()))
     }
 
-    fn wal_bytes_max(&self) -> u64 {
-        u64::from(self.options.wal_pages_max) * FRAME_BYTES
+    /// Writes back the -wal files that have grown long, when they are enough to do so together.
+    fn write_back_long(&self, rounds: &mut Rounds, committed: &[Database]) -> Result<()> {
+        let mut is_pressing = false;
+        for database in committed {
+            let (bytes, max) = (self.wal_bytes(database), self.wal_bytes_max(database));
+            if bytes > max {
+                is_pressing |= bytes > 2 * max;
+                let dbiid = database.dbiid();
+                if rounds.long.iter().all(|known| known.dbiid() != dbiid) {
+                    rounds.long.push(database.clone());
+                }
+            }
+        }
+        let enough = (self.databases.read().len() / 256).clamp(1, LONG_TOGETHER_MAX);
+        if rounds.long.is_empty() || (!is_pressing && rounds.long.len() < enough) {
+            return Ok(());
+        }
+        let long = std::mem::take(&mut rounds.long);
+        self.write_back(rounds, &long)
+    }
+
+    /// The length of a -wal above which it is written back. A longer one makes the file dear to
+    /// open, a shorter one is written back for few commits.
+    fn wal_bytes_max(&self, database: &Database) -> u64 {
+        let path = self.file_path(&database.0.path());
+        let file_bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
+        file_bytes.max(WAL_BYTES_MIN).min(u64::from(self.options.wal_pages_max) * FRAME_BYTES)
     }
 
     fn wal_bytes(&self, database: &Database) -> u64 {

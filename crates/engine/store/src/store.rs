@@ -14,11 +14,12 @@ use txlog::{Clock, Damage, Durable, Log, Lsn};
 use crate::cache::Cache;
 use crate::database::{Shared, State};
 use crate::handle::{Handle, is_corrupt};
+use crate::progress::{Progress, tell};
 use crate::register::Register;
 use crate::room::Waiting;
 use crate::round::Rounds;
 use crate::statistics::Statistics;
-use crate::{Database, Read, Reader, Result, StoreError, StoreOptions};
+use crate::{Database, Read, Reader, Result, StoreError, StoreOptions, unwatched};
 
 /// How often each database refers to each object.
 pub type References = HashMap<(Dbiid, ObjectHash), i64>;
@@ -262,7 +263,7 @@ impl Store {
     /// [`StoreError::Fenced`] when a database cannot be counted: nothing may be concluded then.
     pub fn count_references(&self) -> Result<References> {
         let mut counts = References::new();
-        self.count_each(&mut counts, &mut |_, error| Err(error))?;
+        self.count_each(&mut counts, &mut |_, error| Err(error), &mut unwatched)?;
         Ok(counts)
     }
 
@@ -270,16 +271,20 @@ impl Store {
     /// gives those: of their references nothing is known.
     ///
     /// # Errors
-    /// Other trouble than fences and damage.
-    pub fn count_references_of_sound(&self) -> Result<(References, Vec<Dbiid>)> {
+    /// Other trouble than fences and damage; [`StoreError::Stopped`] when `progress` said so.
+    pub fn count_references_of_sound(
+        &self,
+        progress: &mut Progress<'_>,
+    ) -> Result<(References, Vec<Dbiid>)> {
         let (mut counts, mut unknown) = (References::new(), Vec::new());
-        self.count_each(&mut counts, &mut |dbiid, error| match error {
+        let mut failed = |dbiid, error| match error {
             StoreError::Fenced { .. } | StoreError::Damage { .. } => {
                 unknown.push(dbiid);
                 Ok(())
             }
             other => Err(other),
-        })?;
+        };
+        self.count_each(&mut counts, &mut failed, progress)?;
         // A half that was counted before the damage was met says nothing.
         counts.retain(|(dbiid, _), _| !unknown.contains(dbiid));
         Ok((counts, unknown))
@@ -289,13 +294,16 @@ impl Store {
         &self,
         counts: &mut References,
         failed: &mut dyn FnMut(Dbiid, StoreError) -> Result<()>,
+        progress: &mut Progress<'_>,
     ) -> Result<()> {
         // These first: a copy that is registered meanwhile is among the databases then.
         let mut ahead = self.counted_ahead.lock().clone();
-        for database in self.all() {
+        let all = self.all();
+        for (done, database) in all.iter().enumerate() {
+            tell(progress, "databases counted", done as u64, all.len() as u64)?;
             let dbiid = database.dbiid();
             ahead.remove(&dbiid);
-            let counted = self.read(&database, |reader| {
+            let counted = self.read(database, |reader| {
                 reader.each_reference(|hash| *counts.entry((dbiid, hash)).or_insert(0) += 1)
             });
             match counted {
@@ -313,6 +321,7 @@ impl Store {
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
         let mut rows = self.statistics.rows();
         rows.push(("Database.DbCache.CurrentEntries", self.cache.open() as u64));
+        rows.push(("Database.DbCache.HighWaterMark", self.cache.open_peak() as u64));
         rows.push(("Database.DbCache.MaxEntries", self.options.open_databases_max as u64));
         let pending = self.pending.load(Ordering::Relaxed) as u64;
         rows.push(("Database.Recovery.Pending", pending));

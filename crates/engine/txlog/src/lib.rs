@@ -7,6 +7,7 @@
 
 mod archive;
 mod clock;
+mod company;
 mod control;
 mod disk;
 mod error;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use note::Dbiid;
 
 use crate::archive::Archiving;
+use crate::company::Company;
 use crate::control::Control;
 use crate::record::{Draft, RECORD_HEADER_BYTES, decode_head, read_record};
 use crate::recover::{Recovered, recover};
@@ -61,7 +62,8 @@ impl Log {
             damage: recovered.damage.clone(),
             discarded_bytes: recovered.discarded_bytes,
         };
-        let state = start_state(&control, first, recovered, spares);
+        let mut state = start_state(&control, first, recovered, spares);
+        state.company = Company::new(options.gather_ms);
         let damage = opened.damage.clone();
         let oldest = opened.oldest;
         let parts = Parts { options, disk, clock, control, state, damage, oldest };

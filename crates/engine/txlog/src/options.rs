@@ -46,6 +46,10 @@ pub struct LogOptions {
     pub group_bytes_max: u32,
     /// Records nobody waits for are written and synced after this time. Default 100 ms.
     pub lazy_flush_ms: u64,
+    /// How long those who wait for a sync may be kept for others to share it, when lately others
+    /// came: with one alone, or when as many wait as lately did, there is no delay. 0 turns it off.
+    /// Default 10 ms.
+    pub gather_ms: u64,
     /// Bytes that may wait for the disk before `append` does. Default 16 MiB.
     pub pending_bytes_max: u64,
 }
@@ -61,6 +65,7 @@ impl LogOptions {
             archive_dir: None,
             group_bytes_max: 1 << 20,
             lazy_flush_ms: 100,
+            gather_ms: 10,
             pending_bytes_max: 16 << 20,
         }
     }

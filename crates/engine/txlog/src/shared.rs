@@ -148,7 +148,7 @@ impl Shared {
     /// The writer has to set its timer at the first unsynced record, and has work when a group is
     /// closed or somebody waits already.
     fn call_writer(&self, state: &mut State) {
-        let is_awaited = state.waiters.first().is_some_and(|lsn| lsn <= state.appended);
+        let is_awaited = state.is_awaited() && !state.company.is_gathering;
         if std::mem::take(&mut state.is_fresh) || is_awaited || state.has_sealed() {
             self.work.notify_one();
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use note::{Dbiid, TimeDate};
 
 use crate::archive::Archiving;
+use crate::company::Company;
 use crate::group::{GROUP_HEADER_BYTES, GroupHeader, align};
 use crate::record::Draft;
 use crate::segments::{Segment, Spare, next_spare_number};
@@ -159,6 +160,7 @@ pub(crate) struct State {
     /// Segment ids that may be used.
     pub ids: Range<u32>,
     pub waiters: Waiters,
+    pub company: Company,
     pub segment_head: Option<SegmentHead>,
     pub free_buffers: Vec<Vec<u8>>,
     /// An appender waits for pending bytes to be written.
@@ -203,6 +205,7 @@ impl State {
             openings: VecDeque::new(),
             ids,
             waiters: Waiters::default(),
+            company: Company::new(0),
             segment_head: None,
             free_buffers: Vec::new(),
             hurry: false,
@@ -418,6 +421,11 @@ impl State {
             group.buffer.resize(align(group.buffer.len() as u64) as usize, 0);
             self.writing.push_back(Arc::new(group));
         }
+    }
+
+    /// Does somebody wait for records that were appended?
+    pub fn is_awaited(&self) -> bool {
+        self.waiters.first().is_some_and(|lsn| lsn <= self.appended)
     }
 
     /// Are closed groups waiting for the writer?

@@ -60,8 +60,8 @@ impl Waiters {
 
 /// Resolves when the log is durable up to a position, or with the reason why it never will be.
 ///
-/// A future, and a blocking wait. The first poll or the wait makes the log sync at once; dropping
-/// it gives up the wait.
+/// A future, and a blocking wait. The first poll or the wait makes the log sync, at once or after
+/// [`crate::LogOptions::gather_ms`]; dropping it gives up the wait.
 #[must_use = "nothing is promised before it resolves"]
 pub struct Durable {
     shared: Arc<Shared>,
@@ -122,8 +122,13 @@ impl Future for Durable {
             return Poll::Ready(outcome);
         }
         self.key = Some(state.waiters.enter(self.lsn, self.key, context.waker()));
+        state.company.came();
+        let is_told = state.company.is_gathering;
+        let is_complete = state.company.is_complete(state.waiters.len());
         drop(state);
-        shared.work.notify_one();
+        if is_complete || !is_told {
+            shared.work.notify_one();
+        }
         Poll::Pending
     }
 }

@@ -125,6 +125,7 @@ impl Writer {
                 Due::Now(task) => return task,
                 Due::At(instant) => {
                     shared.work.wait_until(&mut state, instant);
+                    state.company.is_gathering = false;
                 }
                 Due::Later => shared.work.wait(&mut state),
             }
@@ -140,6 +141,8 @@ impl Writer {
         state.hurry = false;
         if sync {
             state.unsynced_since = None;
+            let waiting = state.waiters.len();
+            state.company.leaves(waiting);
         }
     }
 
@@ -158,10 +161,14 @@ impl Writer {
         {
             return Due::At(*retry_at);
         }
-        let is_awaited = state.waiters.first().is_some_and(|lsn| lsn <= state.appended);
-        if is_awaited {
-            return Due::Now(Task::Write { sync: true });
-        }
+        let gathers_until = if state.is_awaited() {
+            match state.company.open_until(state.waiters.len()) {
+                None => return Due::Now(Task::Write { sync: true }),
+                until => until,
+            }
+        } else {
+            None
+        };
         if state.segment_trouble.is_none() && state.wants_spare(&self.shared.rules) {
             return Due::Now(Task::MakeSpare);
         }
@@ -171,7 +178,13 @@ impl Writer {
         if state.hurry || state.has_sealed() || !self.queue.is_empty() {
             return Due::Now(Task::Write { sync: false });
         }
-        self.due_lazily(state)
+        match gathers_until {
+            Some(instant) => {
+                state.company.is_gathering = true;
+                Due::At(instant)
+            }
+            None => self.due_lazily(state),
+        }
     }
 
     /// Flushes, then ends; what a full disk does not take is given up.

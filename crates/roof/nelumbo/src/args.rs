@@ -1,5 +1,6 @@
 //! The command line: every subcommand with its options and help.
 
+mod bench;
 mod db;
 mod directory;
 mod group;
@@ -21,7 +22,7 @@ use self::objects::{Log, Objects};
 use self::user::User;
 use crate::place::Place;
 use crate::{Ending, console, manual, password, reference, run, show};
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 
 /// A collaboration server: mail, people and groups, databases.
 ///
@@ -100,6 +101,9 @@ enum Command {
     /// Who gets mail for addresses of a domain that nobody has
     #[command(subcommand)]
     CatchAll(CatchAll),
+    /// Measure a mail server by people who read, write and delete mail
+    #[command(subcommand)]
+    Bench(::bench::args::Bench),
 }
 
 #[derive(Debug, Args)]
@@ -167,9 +171,9 @@ struct Setup {
 }
 
 impl Arguments {
-    /// Does what was asked.
-    pub(crate) fn run(self) -> Result<(), Ending> {
-        let place = Place::new(self.data.clone());
+    /// Does what was asked; `usage` is how the command is called.
+    pub(crate) fn run(self, usage: String) -> Result<(), Ending> {
+        let place = Place::new(self.data.clone(), usage);
         let json = self.json;
         match self.command {
             Command::Demo(demo) => run::demo(self.data, demo),
@@ -195,6 +199,7 @@ impl Arguments {
             Command::Mail(mail) => mail.run(&place, json),
             Command::MailIn(mail_in) => mail_in.run(&place, json),
             Command::CatchAll(catch_all) => catch_all.run(&place, json),
+            Command::Bench(command) => bench::run(command, self.data, json),
         }
     }
 }
@@ -213,6 +218,24 @@ impl Setup {
     }
 }
 
+/// How the command that was given is called: its name, and the words that its help names behind a
+/// colon.
+pub(crate) fn usage(matches: &ArgMatches) -> String {
+    let (mut command, mut matches) = (&Arguments::command(), matches);
+    let mut usage = command.get_name().to_owned();
+    while let Some((name, inner)) = matches.subcommand() {
+        let Some(found) = command.find_subcommand(name) else { break };
+        usage = format!("{usage} {name}");
+        (command, matches) = (found, inner);
+    }
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let words = about.split_once(": ").map_or("DIR", |(_, rest)| rest);
+    let words = words.split(';').next().unwrap_or_default();
+    let is_word = |word: &&str| word.chars().all(|c| c.is_uppercase() || "[]…".contains(c));
+    let words: Vec<&str> = words.split(' ').take_while(is_word).collect();
+    format!("{usage} {}", words.join(" ")).trim_end().to_owned()
+}
+
 /// The data directory and the one word besides.
 fn one(place: &Place, words: Vec<String>) -> Result<(server::DataDir, String), Ending> {
     let (dir, mut words) = place.split(words, 1, 1)?;
@@ -222,7 +245,6 @@ fn one(place: &Place, words: Vec<String>) -> Result<(server::DataDir, String), E
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -265,7 +287,7 @@ mod tests {
             "mail deleted DIR ada",
             "db copy DIR mail/ada.nsf /backup/ada.nsf --self-contained",
             "db copy DIR /backup/ada.nsf mail/ada2.nsf --from-file",
-            "user set DIR ada --quota 2G --warning 1.8G",
+            "user set DIR ada --quota 2G --warning 1.8G --message-size 5M",
             "user rule add DIR ada --name Lists --if=header --then=stop",
             "user block DIR ada --add spam@example.org",
             "user unlock DIR",
@@ -274,10 +296,32 @@ mod tests {
             "mail queue resend DIR 1234ABCD --to ben@example.org",
             "mail-in add DIR Orders orders.nsf --address orders@example.org",
             "catch-all set DIR example.org ada",
+            "bench list",
+            "bench run N8Mail --users 5 --password x --smtp-port 2025 --imap-port 2143 --data DIR",
+            "bench compare a.json published:N85Entmail-8.5 --json",
         ];
         for line in lines {
             let words = std::iter::once("nelumbo").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_usage_of_a_command_names_its_words() {
+        let cases = [
+            ("user add", "nelumbo user add DIR NAME"),
+            ("user list", "nelumbo user list DIR"),
+            ("user unlock", "nelumbo user unlock DIR [NAME]"),
+            ("user remove", "nelumbo user remove DIR NAME"),
+            ("user rule add --name X --then stop", "nelumbo user rule add DIR NAME"),
+            ("db compact", "nelumbo db compact DIR [PATH…]"),
+            ("db copy", "nelumbo db copy DIR FROM TO"),
+            ("mail queue hold", "nelumbo mail queue hold DIR ID…"),
+            ("serve", "nelumbo serve DIR"),
+        ];
+        for (line, expected) in cases {
+            let words = std::iter::once("nelumbo").chain(line.split(' '));
+            assert_eq!(usage(&Arguments::command().get_matches_from(words)), expected);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Carrying a request out: by the running server, or on the data directory itself.
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::time::Duration;
 
 use server::progress::{Progress, Unheard};
@@ -45,9 +45,14 @@ pub(crate) fn confirm(question: &str, option: &str) -> Result<(), Ending> {
     eprint!("{question} (yes/no) ");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
-    match answer.trim() {
+    decided(&answer)
+}
+
+/// Whether an answer lets the command go on. Another one is no misuse, and nothing was done.
+fn decided(answer: &str) -> Result<(), Ending> {
+    match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(Ending::misuse("nothing was done")),
+        _ => Err(Ending { code: 1, text: "nothing was done".to_owned() }),
     }
 }
 
@@ -74,8 +79,15 @@ pub(crate) fn not_running(dir: &DataDir) -> Ending {
 
 /// Refuses a directory that holds no server.
 pub(crate) fn must_be_a_server(dir: &DataDir) -> Result<(), Ending> {
-    if dir.config().exists() || dir.run().join("control.sock").exists() {
-        return Ok(());
+    match dir.config().try_exists() {
+        Ok(true) => return Ok(()),
+        Ok(false) if dir.run().join("control.sock").exists() => return Ok(()),
+        Ok(false) => {}
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {}
+        Err(error) => {
+            let root = dir.root().display();
+            return Err(Ending::trouble(format!("{root} cannot be looked into: {error}")));
+        }
     }
     Err(Ending::misuse(format!(
         "{}: no server here (there is no nelumbo.toml); make one with: nelumbo setup",
@@ -89,5 +101,33 @@ pub(crate) fn settings(dir: &DataDir) -> Result<Settings, Ending> {
         Ok(loaded) => Ok(loaded.settings),
         Err(error @ SettingsError::Wrong { .. }) => Err(Ending::misuse(chain(&error))),
         Err(error @ SettingsError::Unreadable { .. }) => Err(Ending::trouble(chain(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::DataDir;
+
+    use super::{decided, must_be_a_server};
+
+    #[test]
+    fn a_directory_without_a_server_is_told_from_one_that_cannot_be_looked_into() {
+        let dir = tempfile::tempdir().unwrap();
+        let code = |path: &str| must_be_a_server(&DataDir::new(dir.path().join(path)));
+        assert_eq!(code("none").unwrap_err().code, 2);
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        assert_eq!(code("file/below").unwrap_err().code, 2);
+        let long = "x".repeat(5_000);
+        assert_eq!(code(&long).unwrap_err().code, 3);
+        std::fs::write(dir.path().join("nelumbo.toml"), "").unwrap();
+        assert!(code(".").is_ok());
+    }
+
+    #[test]
+    fn only_yes_goes_on_and_no_is_no_misuse() {
+        assert!(["y", "yes\n", " YES "].into_iter().all(|answer| decided(answer).is_ok()));
+        for answer in ["", "n", "no\n", "yess", "ja"] {
+            assert_eq!(decided(answer).unwrap_err().code, 1, "{answer}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The nelumbo program: subcommands, their help, and how they end.
 //!
-//! Exit codes: 0 fine, 1 finding, 2 misuse, 3 trouble.
+//! Exit codes: 0 fine, 1 finding (or the answer to a question was no), 2 misuse, 3 trouble.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod args;
@@ -17,7 +17,7 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -53,8 +53,12 @@ impl From<std::io::Error> for Ending {
 }
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
-    match arguments.run() {
+    let matches = args::Arguments::command().get_matches();
+    let ended = match args::Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments.run(args::usage(&matches)),
+        Err(error) => error.exit(),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(Ending { code, text }) => {
             if !text.is_empty() {

@@ -11,9 +11,12 @@ use crate::{Ending, show};
 
 /// Writes `nelumbo.1`, `nelumbo-user.1`, `nelumbo-user-add.1` … into a folder.
 pub(crate) fn write(folder: &Path) -> Result<(), Ending> {
-    std::fs::create_dir_all(folder)?;
+    let failed = |error: std::io::Error| {
+        Ending::trouble(format!("{} cannot be written: {error}", folder.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
     for (name, page) in pages()? {
-        std::fs::write(folder.join(name), page)?;
+        std::fs::write(folder.join(name), page).map_err(failed)?;
     }
     Ok(())
 }
@@ -34,11 +37,23 @@ fn page(name: &str, command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> Re
     let mut text = Vec::new();
     // A built command knows its name with dashes itself.
     clap_mangen::Man::new(command.clone()).render(&mut text)?;
-    pages.push((format!("{name}.1"), text));
+    pages.push((format!("{name}.1"), tidied(name, &String::from_utf8_lossy(&text))));
     for inner in command.get_subcommands() {
         page(&format!("{name}-{}", inner.get_name()), inner, pages)?;
     }
     Ok(())
+}
+
+/// A page with the heading of this program, which has no date, and without blank lines that are
+/// spaced twice.
+fn tidied(name: &str, page: &str) -> Vec<u8> {
+    let title = name.to_uppercase();
+    let version = env!("CARGO_PKG_VERSION");
+    let heading = format!(".TH \"{title}\" \"1\" \"\" \"nelumbo {version}\" \"nelumbo manual\"\n");
+    let lines = page.split_inclusive('\n');
+    let page: String =
+        lines.map(|line| if line.starts_with(".TH ") { &*heading } else { line }).collect();
+    page.replace("\n.br\n\n.br\n", "\n.sp\n").into_bytes()
 }
 
 /// The completions of a shell, to standard output.
@@ -65,6 +80,9 @@ mod tests {
             assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{name}");
             let title = name.trim_end_matches(".1").replace('-', "\\-");
             assert!(text.contains(&title), "{title}");
+            let heading = format!(".TH \"{}\" \"1\"", name.trim_end_matches(".1").to_uppercase());
+            assert_eq!(text.matches(".TH ").count(), 1, "{name}");
+            assert!(text.contains(&heading) && !text.contains(".br\n\n.br"), "{name}");
             assert!(!name.contains("reference"), "{name}");
         }
     }

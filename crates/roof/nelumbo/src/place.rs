@@ -18,12 +18,14 @@ pub(crate) struct Place {
     pub flag: Option<PathBuf>,
     /// `NELUMBO_DATA`.
     pub variable: Option<PathBuf>,
+    /// How the command is called, such as `nelumbo user add DIR NAME`; told when it was not.
+    pub usage: String,
 }
 
 impl Place {
     /// The place that a flag and the environment name.
-    pub(crate) fn new(flag: Option<PathBuf>) -> Self {
-        Self { flag, variable: std::env::var_os(VARIABLE).map(PathBuf::from) }
+    pub(crate) fn new(flag: Option<PathBuf>, usage: String) -> Self {
+        Self { flag, variable: std::env::var_os(VARIABLE).map(PathBuf::from), usage }
     }
 
     /// Tells the data directory from the words of a command that takes `min` to `max` words
@@ -37,12 +39,12 @@ impl Place {
     ) -> Result<(DataDir, Vec<String>), Ending> {
         let (dir, words) = self.divide(words, min, max);
         if words.len() < min {
-            return Err(Ending::misuse(
-                "give DIR, or --data DIR, and then what the command is about; see --help",
-            ));
+            let usage = &self.usage;
+            return Err(Ending::misuse(format!("a word is missing; usage: {usage}")));
         }
         if words.len() > max {
-            return Err(Ending::misuse(format!("{}: one word too many; see --help", words[max])));
+            let (extra, usage) = (&words[max], &self.usage);
+            return Err(Ending::misuse(format!("{extra}: one word too many; usage: {usage}")));
         }
         Ok((DataDir::new(dir), words))
     }
@@ -53,9 +55,10 @@ impl Place {
         }
         let first_is_dir = match words.len() {
             0 => false,
-            count if count <= min => false,
             count if count > max => true,
-            _ => holds_a_server(Path::new(&words[0])) || self.variable.is_none(),
+            // Also when that leaves too little: then the command was not given what it is about.
+            _ if holds_a_server(Path::new(&words[0])) => true,
+            count => count > min && self.variable.is_none(),
         };
         if first_is_dir {
             return (PathBuf::from(words.remove(0)), words);
@@ -76,7 +79,8 @@ mod tests {
 
     fn divided(case: Case<'_>) -> (String, Vec<String>) {
         let (words, min, max, flag, variable) = case;
-        let place = Place { flag: flag.map(PathBuf::from), variable: variable.map(PathBuf::from) };
+        let (flag, variable) = (flag.map(PathBuf::from), variable.map(PathBuf::from));
+        let place = Place { flag, variable, usage: String::new() };
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let (dir, words) = place.divide(words, min, max);
         (dir.display().to_string(), words)
@@ -102,14 +106,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_directory_is_not_taken_for_what_the_command_is_about() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("nelumbo.toml"), "").unwrap();
+        let words = vec![dir.path().display().to_string()];
+        let refused = Place::default().split(words.clone(), 1, usize::MAX).unwrap_err();
+        assert_eq!(refused.code, 2);
+        let (found, rest) = Place::default().split(words, 0, 1).unwrap();
+        assert_eq!((found.root(), rest.len()), (dir.path(), 0));
+    }
+
     fn owned(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     #[test]
     fn a_wrong_number_of_words_is_misuse() {
-        let place = Place { flag: Some("d".into()), variable: None };
-        assert_eq!(place.split(owned(&[]), 1, 1).unwrap_err().code, 2);
-        assert_eq!(place.split(owned(&["a", "b"]), 1, 1).unwrap_err().code, 2);
+        let usage = "nelumbo user add DIR NAME".to_owned();
+        let place = Place { flag: Some("d".into()), variable: None, usage };
+        for words in [&[][..], &["a", "b"]] {
+            let refused = place.split(owned(words), 1, 1).unwrap_err();
+            assert_eq!(refused.code, 2);
+            assert!(refused.text.ends_with("usage: nelumbo user add DIR NAME"), "{refused:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use server::{Reply, columns};
+use server::{Reply, columns, harmless, nested};
 
 use crate::Ending;
 
@@ -29,11 +29,15 @@ pub(crate) const USER_ONE: &[&str] = &[
     "used_bytes",
     "quota_bytes",
     "warn_bytes",
+    "message_bytes_max",
     "admin",
     "disabled",
 ];
 /// Columns of groups.
 pub(crate) const GROUP: &[&str] = &["name", "internet_address", "type", "members"];
+/// Fields of one group.
+pub(crate) const GROUP_ONE: &[&str] =
+    &["name", "internet_address", "type", "members", "unknown_members"];
 /// Columns of rules for incoming mail.
 pub(crate) const RULES: &[&str] = &["name", "enabled", "if", "then"];
 /// Columns of blocked senders.
@@ -158,6 +162,9 @@ pub(crate) const STATUS: &[&str] = &[
     "failure",
 ];
 
+/// Least width of the names of values.
+const NAME_WIDTH: usize = 18;
+
 /// Prints a line.
 pub(crate) fn line(text: &str) -> Result<(), Ending> {
     let mut out = io::stdout().lock();
@@ -189,6 +196,7 @@ pub(crate) fn reply(reply: Reply, names: &[&str], json: bool) -> Result<(), Endi
 /// A value for people: a list as a table, an object as names and values.
 fn table(value: &Value, names: &[&str]) -> String {
     match value {
+        Value::Array(list) if list.is_empty() => "none".to_owned(),
         Value::Array(list) => {
             let heading = names.iter().map(|name| name.replace('_', " ")).collect();
             let row = |one: &Value| names.iter().map(|name| cell(&one[*name])).collect();
@@ -198,24 +206,20 @@ fn table(value: &Value, names: &[&str]) -> String {
         }
         Value::Object(object) => {
             let mut out = String::new();
-            for name in names.iter().filter(|name| object.contains_key(**name)) {
+            let known = || names.iter().filter(|name| object.contains_key(**name));
+            let width = known().map(|name| name.len()).max().unwrap_or(0).max(NAME_WIDTH);
+            for name in known() {
                 let heading = name.replace('_', " ");
-                out.push_str(&format!("{heading:18} {}\n", detail(&object[*name])));
+                let shown = detail(name, &object[*name]);
+                match shown.starts_with('\n') {
+                    true => out.push_str(&format!("{heading}{shown}\n")),
+                    false => out.push_str(&format!("{heading:width$} {shown}\n")),
+                }
             }
             out
         }
         other => cell(other),
     }
-}
-
-/// A text as one line, whatever a sender wrote: nothing in it steers the terminal.
-fn harmless(text: &str) -> String {
-    let shown = |letter: char| match letter {
-        '\n' => '⏎',
-        letter if letter.is_control() => '\u{FFFD}',
-        letter => letter,
-    };
-    text.replace("\r\n", "\n").chars().map(shown).collect()
 }
 
 fn cell(value: &Value) -> String {
@@ -230,29 +234,34 @@ fn cell(value: &Value) -> String {
 }
 
 /// A value that may take several lines.
-fn detail(value: &Value) -> String {
+fn detail(name: &str, value: &Value) -> String {
     match value {
         Value::Array(list) if list.is_empty() => "none".to_owned(),
-        Value::Array(list) if list.iter().any(Value::is_object) => {
+        Value::String(text) if text.is_empty() => "none".to_owned(),
+        Value::Array(list) if list.iter().any(is_item) => {
             let one = |value: &Value| format!("\n  {}", member(value));
             list.iter().map(one).collect()
         }
-        other => cell(other),
+        other => nested(name, other).unwrap_or_else(|| cell(other)),
     }
 }
 
+/// Whether it is the item of a note.
+fn is_item(value: &Value) -> bool {
+    value["name"].is_string() && !value["value"].is_null()
+}
+
 fn member(value: &Value) -> String {
-    match (value["name"].as_str(), value["value"].is_null()) {
-        (Some(name), false) => {
-            format!("{name} ({}) = {}", cell(&value["type"]), cell(&value["value"]))
+    if is_item(value) {
+        let name = value["name"].as_str().unwrap_or_default();
+        return format!("{name} ({}) = {}", cell(&value["type"]), cell(&value["value"]));
+    }
+    match value.as_object() {
+        Some(object) => {
+            let pairs = object.iter().map(|(name, value)| format!("{name} {}", cell(value)));
+            pairs.collect::<Vec<_>>().join(", ")
         }
-        _ => match value.as_object() {
-            Some(object) => {
-                let pairs = object.iter().map(|(name, value)| format!("{name} {}", cell(value)));
-                pairs.collect::<Vec<_>>().join(", ")
-            }
-            None => cell(value),
-        },
+        None => cell(value),
     }
 }
 
@@ -275,10 +284,30 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_list_says_so() {
+        assert_eq!(table(&json!([]), GROUP), "none");
+    }
+
+    #[test]
     fn objects_become_names_and_values() {
         let value = json!({ "objects": 3, "damaged": [], "missing": ["AB"], "other": 1 });
         let shown = table(&value, OBJECTS);
         assert_eq!(shown, "objects            3\ndamaged            none\nmissing            AB\n");
+    }
+
+    #[test]
+    fn lists_in_objects_become_tables_below_their_names() {
+        let value = json!({
+            "thresholds": [{ "objects": 2, "bytes_min": 4096 }],
+            "unreferenced": 1,
+            "internet_address": "",
+        });
+        let shown = table(&value, &["thresholds", "unreferenced", "internet_address"]);
+        assert_eq!(
+            shown,
+            "thresholds\n  bytes min  objects\n       4096        2\nunreferenced       1\n\
+             internet address   none\n"
+        );
     }
 
     #[test]

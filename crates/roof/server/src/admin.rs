@@ -16,13 +16,13 @@ use std::sync::atomic::Ordering;
 
 use directory::{DirectoryError, NewMailIn};
 use serde_json::Value;
-use store::{Store, StoreError};
+use store::StoreError;
 
 use crate::layout::DataDir;
 use crate::progress::Progress;
 use crate::request::{Care, Reply, Request, chain};
 use crate::settings::Settings;
-use crate::site::{Site, SiteError, store_options};
+use crate::site::{Site, SiteError, fenced, open_store};
 
 use care::Place;
 pub(crate) use databases::is_mail_box;
@@ -58,7 +58,10 @@ impl From<Failure> for Reply {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        if error.is_temporary() {
+        if let StoreError::Fenced { path, reason } = &error {
+            return Self::Trouble(fenced(path, reason));
+        }
+        if error.is_temporary() || matches!(error, StoreError::Stopped) {
             Self::Trouble(chain(&error))
         } else {
             Self::Refused(chain(&error))
@@ -117,7 +120,7 @@ pub fn care_for(
     paths: &[String],
     progress: &mut dyn Progress,
 ) -> Result<Reply, SiteError> {
-    let (store, _) = Store::open(store_options(dir, settings))?;
+    let (store, _) = open_store(dir, settings)?;
     let place = Place { store: &store, dir, is_served: false };
     let reply = match care::run(&place, care, paths, progress) {
         Ok(Shown { value, clean: true }) => Reply::Done { value },
@@ -171,7 +174,7 @@ fn carry_out(site: &Site, request: Request, progress: &mut dyn Progress) -> Resu
         | Request::DbRemove { .. } => on_databases(site, request, progress),
         Request::ObjectsStatus => objects::status(site).map(Into::into),
         Request::ObjectsVerify => objects::verify(site, progress),
-        Request::ObjectsResync => objects::resync(site),
+        Request::ObjectsResync => objects::resync(site, progress),
         Request::ObjectsList { after, limit } => {
             objects::list(site, after.as_deref(), limit).map(Into::into)
         }
@@ -204,6 +207,12 @@ fn on_people(site: &Site, request: Request) -> Result<Value, Failure> {
     }
 }
 
+/// Where the databases of a site are.
+fn place(site: &Site) -> Place<'_> {
+    let is_served = site.is_served.load(Ordering::Relaxed);
+    Place { store: &site.store, dir: &site.dir, is_served }
+}
+
 /// Requests about databases.
 fn on_databases(
     site: &Site,
@@ -214,15 +223,11 @@ fn on_databases(
         Request::DbCreate { path, title, mail } => {
             databases::create(site, &path, &title, mail).map(Into::into)
         }
-        Request::DbInfo { path } => databases::info(site, path.as_deref()).map(Into::into),
+        Request::DbInfo { path } => databases::info(&place(site), path.as_deref()).map(Into::into),
         Request::DbCat { path, note } => {
             databases::cat(site, &path, note.as_deref()).map(Into::into)
         }
-        Request::DbCare { care, paths } => {
-            let is_served = site.is_served.load(Ordering::Relaxed);
-            let place = Place { store: &site.store, dir: &site.dir, is_served };
-            care::run(&place, care, &paths, progress)
-        }
+        Request::DbCare { care, paths } => care::run(&place(site), care, &paths, progress),
         Request::DbCopy { from, to, new_replica } => {
             databases::copy(site, &from, &to, new_replica, progress).map(Into::into)
         }

@@ -9,7 +9,7 @@ use crate::listen::DOOR_KEYS;
 use crate::programs;
 use crate::request::chain;
 use crate::settings::{Finding, Key, ROWS, Settings, SettingsError};
-use crate::site::Site;
+use crate::site::{Site, fenced};
 use crate::smart_host::SmartHost;
 use crate::tls::Certificates;
 
@@ -95,15 +95,6 @@ fn data(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
     if !dir.data().is_dir() {
         return;
     }
-    // Opening them would make a new log there.
-    let log = dir.resolve(settings.text(Key::LogPath));
-    if dir.data().join("names.nsf").exists() && !log.exists() {
-        let (log, data) = (log.display(), dir.data());
-        return found.push(format!(
-            "log.path = {log}: there is no transaction log, and the databases in {} need theirs",
-            data.display()
-        ));
-    }
     if settings.text(Key::LogStyle) == "archive" && settings.text(Key::LogArchivePath).is_empty() {
         return;
     }
@@ -116,7 +107,7 @@ fn data(dir: &DataDir, settings: &Settings, found: &mut Vec<String>) {
     match Site::open(dir, settings) {
         Ok((site, recovery)) => {
             for (path, reason) in &recovery.fenced {
-                found.push(format!("database {path} is fenced: {reason}"));
+                found.push(fenced(path, reason));
             }
             found.extend(recovery.damage.iter().map(|at| format!("transaction log: {at}")));
             names(&site, found);

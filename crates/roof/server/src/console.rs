@@ -34,7 +34,7 @@ enum Act {
 /// Runs one line.
 pub fn run(running: &Arc<Running>, line: &str, progress: &mut dyn Progress) -> Reply {
     let Some((verb, rest)) = find(line) else {
-        return Reply::refused(format!("{}: no such verb; try help", line.trim()));
+        return Reply::refused(unknown(line.trim()));
     };
     let shown = match verb.act {
         Act::Quick(act) => act(running, rest),
@@ -43,6 +43,18 @@ pub fn run(running: &Arc<Running>, line: &str, progress: &mut dyn Progress) -> R
     match shown {
         Ok(text) => Reply::Done { value: json!({ "text": text }) },
         Err(reason) => Reply::refused(reason),
+    }
+}
+
+/// That a line begins with no verb, and those that begin as it does.
+fn unknown(line: &str) -> String {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let begins =
+        |words: &&str| words.split(' ').next().is_some_and(|w| w.eq_ignore_ascii_case(first));
+    let alike: Vec<&str> = VERBS.iter().map(|verb| verb.words).filter(begins).collect();
+    match alike.is_empty() {
+        true => format!("{line}: no such verb; help lists all of them"),
+        false => format!("{line}: no such verb; there are: {}", alike.join(", ")),
     }
 }
 

@@ -32,6 +32,12 @@ impl DataDir {
         &self.root
     }
 
+    /// Its full path, for people.
+    pub(crate) fn absolute(&self) -> String {
+        let path = std::path::absolute(&self.root);
+        path.unwrap_or_else(|_| self.root.clone()).display().to_string()
+    }
+
     /// `nelumbo.toml`.
     pub fn config(&self) -> PathBuf {
         self.root.join("nelumbo.toml")

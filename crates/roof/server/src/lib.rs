@@ -57,4 +57,4 @@ pub use settings::{
 };
 pub use setup::{NO_SHORT_NAME, SetupError, SetupOptions, setup, short_name};
 pub use site::{Site, SiteError};
-pub use table::columns;
+pub use table::{columns, harmless, nested};

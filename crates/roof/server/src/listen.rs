@@ -89,7 +89,9 @@ pub struct ListenError {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => "; is another server running?",
-        io::ErrorKind::PermissionDenied => "; ports below 1024 need root (see server.user)",
+        io::ErrorKind::PermissionDenied => {
+            "; ports below 1024 need root, see server.user, or CAP_NET_BIND_SERVICE"
+        }
         _ => "",
     }
 }

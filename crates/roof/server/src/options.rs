@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use router::{Courier, RouterOptions};
+use router::{Courier, JournalOptions, JournalTo, JournalTrouble, RouterOptions};
 use smtp::CourierError;
 
 use crate::layout::DataDir;
@@ -40,12 +40,32 @@ pub(crate) fn router(settings: &Settings) -> RouterOptions {
             "hold" => router::OverQuota::Hold,
             _ => router::OverQuota::Bounce,
         },
+        journal: journal(settings),
         mailboxes: settings.size(Key::Mailboxes),
         delivery_threads: threads,
         hop_limit: u32::try_from(settings.number(Key::HopLimit)).unwrap_or(25),
         host_name: settings.text(Key::HostName).to_owned(),
         ..RouterOptions::default()
     }
+}
+
+/// For the journal.
+fn journal(settings: &Settings) -> Option<JournalOptions> {
+    let to = match settings.text(Key::JournalMethod) {
+        "database" => JournalTo::Database {
+            path: settings.text(Key::JournalDatabase).to_owned(),
+            rollover_days: u32::try_from(settings.number(Key::JournalRollover)).unwrap_or(0),
+        },
+        "address" => JournalTo::Address(settings.text(Key::JournalAddress).to_owned()),
+        _ => return None,
+    };
+    let in_trouble = match settings.text(Key::JournalTrouble) {
+        "pass" => JournalTrouble::Pass,
+        _ => JournalTrouble::Hold,
+    };
+    // What the settings hold can be read.
+    let choice = settings.text(Key::JournalMessages).parse().unwrap_or_default();
+    Some(JournalOptions { to, choice, in_trouble })
 }
 
 /// The same with the courier to the smart host, when there is one.

@@ -5,6 +5,8 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
+use note::TimeDate;
+
 /// Figures of the process from `/proc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
@@ -70,13 +72,14 @@ fn cpu_seconds() -> f64 {
     if outcome == 0 { time.tv_sec as f64 + time.tv_nsec as f64 / 1e9 } else { 0.0 }
 }
 
-/// Hour of the day in the time zone of the machine; `None` when the system does not know it.
+/// Hour of the day in the time zone of the machine at a time; `None` when the system does not know
+/// it.
 #[allow(unsafe_code)]
-pub fn local_hour() -> Option<u8> {
-    // SAFETY: both calls are given pointers to live values of the types they fill; the zeroed
+pub fn local_hour(now: TimeDate) -> Option<u8> {
+    let now: libc::time_t = now.unix_seconds();
+    // SAFETY: the call is given pointers to live values of the types it reads and fills; the zeroed
     // broken-down time is plain old data and its zone is not looked at.
     unsafe {
-        let now = libc::time(std::ptr::null_mut());
         let mut local: libc::tm = std::mem::zeroed();
         if libc::localtime_r(&raw const now, &raw mut local).is_null() {
             return None;
@@ -177,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_hour_is_one_of_a_day() {
-        assert!(local_hour().is_some_and(|hour| hour < 24));
+        assert!(local_hour(TimeDate(0)).is_some_and(|hour| hour < 24));
     }
 
     #[test]

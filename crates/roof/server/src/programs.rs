@@ -186,6 +186,7 @@ pub(crate) fn quit(running: &Running, name: &str) -> Told {
         }
         Kind::Work(_) => match running.tasks.stop(Some(program.name)) {
             0 => Err(not_running()),
+            1 => Ok("1 task was told to stop".to_owned()),
             count => Ok(format!("{count} tasks were told to stop")),
         },
         Kind::Moot(why) => Err(format!("{}: {why}", program.name)),

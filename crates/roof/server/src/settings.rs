@@ -14,7 +14,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use router::DayWindow;
+use router::{DayWindow, JournalChoice};
 
 use crate::agenda::Agenda;
 
@@ -43,6 +43,8 @@ pub enum Kind {
     Agenda,
     /// A time of day, or nothing.
     DayWindow,
+    /// Which messages are journaled.
+    JournalChoice,
     /// One line of text that is never shown.
     Secret,
     /// Any number of `ADDRESS:PORT`; none closes the door.
@@ -58,6 +60,9 @@ impl fmt::Display for Kind {
             Self::Switch => write!(f, "true or false"),
             Self::Agenda => write!(f, "HOUR=TASK, TASK; HOUR=TASK with hours from 0 to 23"),
             Self::DayWindow => write!(f, "HH:MM-HH:MM, or empty"),
+            Self::JournalChoice => {
+                write!(f, "all, or ADDRESS, @DOMAIN, from ADDRESS, to ADDRESS with commas between")
+            }
             Self::Secret => write!(f, "secret text, at most {TEXT_CHARS_MAX} characters"),
             Self::Addresses => write!(f, "ADDRESS:PORT, or a list of them"),
         }
@@ -289,7 +294,9 @@ fn zero(row: &Row) -> Value {
         Kind::Addresses => Value::Addresses(Vec::new()),
         Kind::Switch => Value::Switch(false),
         Kind::Secret => Value::Secret(String::new()),
-        Kind::Text | Kind::Choice(_) | Kind::Agenda | Kind::DayWindow => Value::Text(String::new()),
+        Kind::Text | Kind::Choice(_) | Kind::Agenda | Kind::DayWindow | Kind::JournalChoice => {
+            Value::Text(String::new())
+        }
     }
 }
 
@@ -318,7 +325,10 @@ fn parse(row: &Row, text: &str) -> Result<Value, String> {
         }
         Kind::Agenda if Agenda::parse(text).is_none() => Err(refusal()),
         Kind::DayWindow if !text.is_empty() && text.parse::<DayWindow>().is_err() => Err(refusal()),
-        Kind::Text | Kind::Agenda | Kind::DayWindow => Ok(Value::Text(text.to_owned())),
+        Kind::JournalChoice if text.parse::<JournalChoice>().is_err() => Err(refusal()),
+        Kind::Text | Kind::Agenda | Kind::DayWindow | Kind::JournalChoice => {
+            Ok(Value::Text(text.to_owned()))
+        }
         Kind::Secret => Ok(Value::Secret(text.to_owned())),
         Kind::Addresses => {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());

@@ -1,5 +1,6 @@
 //! An open data directory: its store and its directory of people, with or without a server on top.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -55,7 +56,63 @@ pub enum SiteError {
     /// The directory `names.nsf` is in trouble.
     #[error("the directory cannot be opened")]
     Directory(#[from] DirectoryError),
+    /// The file of the directory is gone.
+    #[error(
+        "{0} is missing, and no server runs without its directory: put the file back, with the \
+         one beside it that ends in -wal, or bring the whole data directory back from a backup"
+    )]
+    DirectoryGone(String),
+    /// There are databases, and no log where the settings say; a new one would not fit them.
+    #[error(
+        "log.path = {log}: there is no transaction log, and the databases in {data} need theirs; \
+         set log.path right, or bring the log back together with them"
+    )]
+    LogGone {
+        /// Where the settings say it lies.
+        log: String,
+        /// Where the databases lie.
+        data: String,
+    },
 }
+
+/// Opens the store of a data directory that was set up before.
+///
+/// # Errors
+/// The store cannot be opened, or [`SiteError::LogGone`], and nothing was made then.
+pub(crate) fn open_store(
+    dir: &DataDir,
+    settings: &Settings,
+) -> Result<(Arc<Store>, Recovery), SiteError> {
+    let log = dir.resolve(settings.text(Key::LogPath));
+    if is_empty(&log) && !is_empty(&dir.data()) {
+        let (log, data) = (log.display().to_string(), dir.data().display().to_string());
+        return Err(SiteError::LogGone { log, data });
+    }
+    Ok(Store::open(store_options(dir, settings))?)
+}
+
+/// Whether nothing is in a directory, or there is none.
+fn is_empty(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// That a database is fenced, and what to do about it.
+pub(crate) fn fenced(path: &str, reason: &str) -> String {
+    let advice = match reason {
+        NO_FILE => {
+            "put the file back, or give it up with nelumbo db remove and bring a copy back with \
+             nelumbo db copy --from-file"
+        }
+        _ => "look at it with: nelumbo db fixup",
+    };
+    format!("database {path} is fenced: {reason}; {advice}")
+}
+
+/// What the store says of a database whose file is gone.
+pub(crate) const NO_FILE: &str = "there is no file";
 
 impl Site {
     /// Opens the store, recovers what a crash left, and opens the directory. The caller holds
@@ -64,13 +121,17 @@ impl Site {
     /// # Errors
     /// The store or `names.nsf` cannot be opened.
     pub fn open(dir: &DataDir, settings: &Settings) -> Result<(Self, Recovery), SiteError> {
-        let (store, recovery) = Store::open(store_options(dir, settings))?;
+        let (store, recovery) = open_store(dir, settings)?;
         let directory = match Directory::open(store.clone()) {
             Ok(directory) => directory,
             Err(error) => {
                 // The first error is the one to tell.
                 let _ = store.close();
-                return Err(error.into());
+                let names = dir.data().join("names.nsf");
+                return Err(match names.try_exists() {
+                    Ok(false) => SiteError::DirectoryGone(names.display().to_string()),
+                    _ => error.into(),
+                });
             }
         };
         Ok((Self::new(dir, settings, store, directory), recovery))
@@ -159,6 +220,7 @@ pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
     options.log.bytes_max = settings.number(Key::LogBytesMax);
     // Within the range of the setting, which 32 bits hold.
     options.log.segment_bytes = (settings.number(Key::LogSegmentBytes) as u32) / 4096 * 4096;
+    options.log.gather_ms = settings.number(Key::LogGather);
     options.log.style = match settings.text(Key::LogStyle) {
         "linear" => txlog::Style::Linear,
         "archive" => txlog::Style::Archive,
@@ -211,6 +273,46 @@ mod tests {
         for (descriptors, databases) in cases {
             assert_eq!(open_databases_max(&settings, descriptors), databases, "{descriptors}");
         }
+    }
+
+    /// A data directory that was set up and closed, and its settings.
+    fn closed(dir: &tempfile::TempDir) -> (DataDir, Settings) {
+        let data = DataDir::new(dir.path().join("server"));
+        data.make().unwrap();
+        let mut settings = Settings::default();
+        settings.set(Key::ServerName, "mail1/Example").unwrap();
+        settings.set(Key::Domain, "example.test").unwrap();
+        Site::create(&data, &settings).unwrap().close().unwrap();
+        (data, settings)
+    }
+
+    #[test]
+    fn no_log_is_made_where_there_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, mut settings) = closed(&dir);
+        std::fs::create_dir(data.root().join("empty")).unwrap();
+        for path in ["gone", "empty"] {
+            settings.set(Key::LogPath, path).unwrap();
+            let Err(error) = Site::open(&data, &settings) else { panic!("{path}") };
+            assert!(error.to_string().contains("there is no transaction log"), "{error}");
+            let made =
+                std::fs::read_dir(data.root().join(path)).is_ok_and(|mut d| d.next().is_some());
+            assert!(!made, "{path}");
+        }
+        settings.set(Key::LogPath, "txlog").unwrap();
+        Site::open(&data, &settings).unwrap().0.close().unwrap();
+    }
+
+    #[test]
+    fn a_missing_directory_is_told_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, settings) = closed(&dir);
+        let (names, away) = (data.data().join("names.nsf"), data.root().join("away.nsf"));
+        std::fs::rename(&names, &away).unwrap();
+        let Err(error) = Site::open(&data, &settings) else { panic!("it was opened") };
+        assert!(error.to_string().contains("names.nsf is missing"), "{error}");
+        std::fs::rename(&away, &names).unwrap();
+        Site::open(&data, &settings).unwrap().0.close().unwrap();
     }
 
     #[test]

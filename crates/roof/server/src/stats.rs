@@ -114,9 +114,7 @@ pub fn collect(running: &Running) -> Vec<Stat> {
     for (name, value) in running.trash.rows() {
         rows.number(name, value);
     }
-    for (name, value) in running.site.store.statistics() {
-        rows.number(name, value);
-    }
+    databases(running, &mut rows);
     let mut stats = rows.0;
     stats.sort_by(|a, b| a.name.cmp(&b.name));
     stats.dedup_by(|a, b| a.name == b.name);
@@ -127,7 +125,7 @@ fn server(running: &Running, rows: &mut Rows) {
     let settings = running.site.settings();
     rows.text("Server.Name", settings.text(Key::ServerName));
     rows.text("Server.Version", env!("CARGO_PKG_VERSION"));
-    rows.text("Server.Path.Data", &running.site.dir.root().display().to_string());
+    rows.text("Server.Path.Data", &running.site.dir.absolute());
     rows.0.push(Stat {
         name: "Server.Monitor.Start".to_owned(),
         value: StatValue::Time(running.started_at),
@@ -181,6 +179,20 @@ fn machine(running: &Running, rows: &mut Rows) {
     rows.number("Platform.Process.Descriptors.Limit", process::descriptors_max());
     if let Ok(free) = txlog::free_bytes(&running.site.dir.data()) {
         rows.number("Disk.Data.Free", free);
+    }
+}
+
+/// Databases, and their cache: deliveries use the one of everybody.
+fn databases(running: &Running, rows: &mut Rows) {
+    let all = running.site.store.statistics();
+    let find = |name| all.iter().find(|row| row.0 == name).map_or(0, |row| row.1);
+    let (hits, opens) = (find("Database.DbCache.Hits"), find("Database.DbCache.InitialDbOpens"));
+    rows.number("Database.DbCache.Lookups", hits + opens);
+    rows.number("Mail.DBCacheEntries", find("Database.DbCache.CurrentEntries"));
+    rows.number("Mail.DBCacheHits", hits);
+    rows.number("Mail.DBCacheReads", hits + opens);
+    for (name, value) in all {
+        rows.number(name, value);
     }
 }
 

@@ -21,6 +21,16 @@ pub enum TlsError {
     /// A file cannot be read or written.
     #[error("a certificate or key file is in trouble")]
     File(#[from] io::Error),
+    /// A file cannot be read.
+    #[error("{}, where {expected} should be, cannot be read: {problem}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What should be in it.
+        expected: &'static str,
+        /// What the system says.
+        problem: String,
+    },
     /// A file holds something else than expected.
     #[error("{}: not a PEM file with {expected}: {problem}", file.display())]
     Pem {
@@ -114,7 +124,12 @@ fn read_chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 }
 
 fn pem(file: &Path, expected: &'static str, error: &rustls::pki_types::pem::Error) -> TlsError {
-    TlsError::Pem { file: file.to_owned(), expected, problem: error.to_string() }
+    match error {
+        rustls::pki_types::pem::Error::Io(source) => {
+            TlsError::Unreadable { file: file.to_owned(), expected, problem: source.to_string() }
+        }
+        error => TlsError::Pem { file: file.to_owned(), expected, problem: error.to_string() },
+    }
 }
 
 /// Makes a self-signed certificate for the names, unless a certificate is there.
@@ -159,5 +174,8 @@ mod tests {
         std::fs::write(&key, "hello").unwrap();
         let error = Certificates::load(&certificate, &key).unwrap_err();
         assert!(error.to_string().contains("a.pem"), "{error}");
+        std::fs::remove_file(&certificate).unwrap();
+        let error = Certificates::load(&certificate, &key).unwrap_err().to_string();
+        assert!(error.contains("a.pem") && error.contains("cannot be read: No such"), "{error}");
     }
 }

@@ -326,6 +326,7 @@ fn draft(
         forward: faults.take(validate::forward(new.forward)),
         admin: false,
         disabled: false,
+        message_bytes_max: 0,
         short_name,
     };
     validate::not_to_itself(&person, state, faults);
@@ -355,6 +356,7 @@ fn changed(state: &State, old: &Person, change: PersonChange, faults: &mut Fault
     }
     validate::not_to_itself(&person, state, faults);
     person.disabled = change.disabled.unwrap_or(person.disabled);
+    person.message_bytes_max = change.message_bytes_max.unwrap_or(person.message_bytes_max);
     // What has become a name of its own is no alias any more.
     let own =
         [&person.full_name, &person.short_name, &person.internet_address].map(|n| name_key(n));

@@ -10,6 +10,8 @@ use crate::types::{Group, GroupKind, MailIn, Person};
 
 /// Value of CheckPassword that locks a person out.
 const LOCKED_OUT: &str = "2";
+/// Item of a person: the largest message to hand in, in bytes.
+const MESSAGE_BYTES_MAX: &str = "MessageSizeMax";
 /// Items of a Configuration document that are no settings.
 const NO_SETTINGS: [&str; 3] = ["Form", "Type", "ServerName"];
 /// The Configuration document that holds for all servers.
@@ -132,6 +134,7 @@ fn person(note: &Note) -> Option<PersonEntry> {
         forward: Some(text(note, "MailAddress")).filter(|address| !address.is_empty()),
         admin: false,
         disabled: note.text("CheckPassword") == Some(LOCKED_OUT),
+        message_bytes_max: note.number(MESSAGE_BYTES_MAX).unwrap_or_default() as u64,
         full_name,
     };
     Some(PersonEntry {
@@ -253,6 +256,12 @@ impl PersonItems {
         summary(note, "MailFile", person.mail_file.clone());
         summary(note, "MailAddress", person.forward.clone().unwrap_or_default());
         summary(note, "CheckPassword", if person.disabled { LOCKED_OUT } else { "0" }.to_owned());
+        match person.message_bytes_max {
+            0 => {
+                note.remove(MESSAGE_BYTES_MAX);
+            }
+            max => note.set_with(MESSAGE_BYTES_MAX, max as f64, ItemFlags::SUMMARY),
+        }
         note.set_with("HTTPPassword", self.credential.clone().unwrap_or_default(), ItemFlags::NONE);
     }
 }

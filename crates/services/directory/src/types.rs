@@ -26,6 +26,8 @@ pub struct Person {
     pub admin: bool,
     /// Sign-in is refused.
     pub disabled: bool,
+    /// Largest message that the person may hand in, in bytes; 0: as large as the server takes.
+    pub message_bytes_max: u64,
 }
 
 /// A Group document.
@@ -213,6 +215,8 @@ pub struct PersonChange {
     pub forward: Option<Option<String>>,
     /// Sign-in refused or allowed again.
     pub disabled: Option<bool>,
+    /// Largest message to hand in, in bytes; 0: as large as the server takes.
+    pub message_bytes_max: Option<u64>,
     /// New password.
     pub password: Option<NewPassword>,
 }

@@ -17,8 +17,9 @@ use crate::{INBOX, canonical_name};
 const TOLD_MAX: usize = 10_000;
 
 /// The folders of a new mail file, with their special use (RFC 6154).
-const FOLDERS: [(&str, Option<&str>); 5] = [
+const FOLDERS: [(&str, Option<&str>); 6] = [
     (INBOX, None),
+    ("Archive", Some("\\Archive")),
     ("Drafts", Some("\\Drafts")),
     ("Sent", Some("\\Sent")),
     ("Trash", Some("\\Trash")),
@@ -44,8 +45,8 @@ pub enum Outcome {
     OverQuota(Usage),
 }
 
-/// Creates a mail file at `path` (below the data directory) with INBOX, Drafts, Sent, Trash and
-/// Junk. All of it is durable when this returns.
+/// Creates a mail file at `path` (below the data directory) with INBOX, Archive, Drafts,
+/// Sent, Trash and Junk. All of it is durable when this returns.
 ///
 /// # Errors
 /// What [`Store::create`] and [`Store::write`] report.

@@ -6,6 +6,7 @@ use store::{
     Changed, Database, Entry, EntryFlags, Folder, FolderId, Read, Reader, Store, StoreError, Watch,
 };
 
+use crate::briefs::Briefs;
 use crate::rules::RuleShelf;
 use crate::shelf::{FolderKey, Shelf, Shelved};
 use crate::{MailError, UidList};
@@ -18,6 +19,7 @@ pub struct MailFiles {
     pub(crate) store: Arc<Store>,
     pub(crate) shelf: Shelf,
     pub(crate) rules: RuleShelf,
+    pub(crate) briefs: Briefs,
 }
 
 /// One mail file. Cheap to clone.
@@ -30,7 +32,8 @@ pub struct MailFile {
 impl MailFiles {
     /// The mail files of `store`. One value serves the whole server.
     pub fn new(store: Arc<Store>) -> Arc<MailFiles> {
-        Arc::new(MailFiles { store, shelf: Shelf::default(), rules: RuleShelf::default() })
+        let (shelf, rules, briefs) = (Shelf::default(), RuleShelf::default(), Briefs::default());
+        Arc::new(MailFiles { store, shelf, rules, briefs })
     }
 
     /// The store below.

@@ -91,6 +91,13 @@ pub fn intake(store: &Store, message: &[u8], facts: &Facts) -> Result<Intake, In
     Ok(Intake { note, prepared, pins, size, unid: facts.unid, subject })
 }
 
+/// The note of a message whose pieces are known already: they have to be the bytes of `message`.
+/// Nothing is stored.
+pub fn compose(message: &[u8], pieces: Vec<Piece>, facts: &Facts) -> Note {
+    let parsed = message::parse(message, &Limits::default());
+    make_note(&parsed, message, pieces, facts)
+}
+
 /// The items of a message that say by which server and when it was taken in and delivered, for
 /// [`Facts::extra`]: `RouteServers`, `RouteTimes`, `DeliveredDate`. All who get the message share
 /// its note, so the date is the one of its arrival here.

@@ -5,6 +5,7 @@
 //! anybody.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod briefs;
 mod changes;
 mod deliver;
 mod error;

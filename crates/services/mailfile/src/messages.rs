@@ -1,6 +1,7 @@
 //! Messages of a folder: their facts and bytes; append, copy, move, flags.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use note::{NoteView, Piece, TimeDate};
 use store::{
@@ -24,8 +25,10 @@ const VISIT_NOTES: usize = 100;
 pub struct Loaded {
     /// The entry.
     pub entry: Entry,
-    /// The encoded note.
+    /// The encoded note; empty when the summary alone was asked for.
     pub note: Vec<u8>,
+    /// The packed structure of the message without its preview, when that alone was asked for.
+    pub summary: Option<Arc<[u8]>>,
 }
 
 /// A loaded note, opened without decoding it.
@@ -85,10 +88,21 @@ impl Loaded {
         let view = NoteView::new(&self.note).map_err(ContentError::Note)?;
         Ok(Opened(view))
     }
+
+    /// The packed structure of the message; without its preview when that alone was asked for.
+    ///
+    /// # Errors
+    /// The note is not a message, or damaged.
+    pub fn summary(&self) -> Result<message::SummaryView<'_>, MailError> {
+        match &self.summary {
+            Some(bytes) => Ok(message::SummaryView::new(bytes)?),
+            None => summary_of(&self.note),
+        }
+    }
 }
 
 /// The packed structure of the message that an encoded note holds.
-fn summary_of(note: &[u8]) -> Result<message::SummaryView<'_>, MailError> {
+pub(crate) fn summary_of(note: &[u8]) -> Result<message::SummaryView<'_>, MailError> {
     Opened(NoteView::new(note).map_err(ContentError::Note)?).summary()
 }
 
@@ -144,7 +158,7 @@ impl MailFile {
                 // A damaged note cannot be opened either, which is told of this one alone.
                 let note = note.map(<[u8]>::to_vec).unwrap_or_default();
                 bytes += note.len();
-                loaded.push(Loaded { entry: entries[at].clone(), note });
+                loaded.push(Loaded { entry: entries[at].clone(), note, summary: None });
                 Ok(())
             });
             match (read, next) {

@@ -136,7 +136,7 @@ impl MailFile {
                             note => note?.unwrap_or_default(),
                         };
                         bytes += note.len();
-                        open.push(Loaded { entry, note });
+                        open.push(Loaded { entry, note, summary: None });
                     }
                 }
             }

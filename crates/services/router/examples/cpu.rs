@@ -1,12 +1,15 @@
 //! Processor time per delivery: deposits and deliveries in one process, without any door.
 //!
-//! `cargo run --release -p router --example cpu -- [MESSAGES] [RECIPIENTS] [BYTES]`
+//! `cargo run --release -p router --example cpu -- [MESSAGES] [RECIPIENTS] [BYTES] [1]`
+//!
+//! With the last one all of it is journaled.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::time::Instant;
 
 use directory::{Directory, NewPerson};
-use router::{Deposit, Recipient, Ret, Router, RouterOptions};
+use router::{Deposit, JournalChoice, JournalOptions, JournalTo, JournalTrouble};
+use router::{Recipient, Ret, Router, RouterOptions};
 use store::{Store, StoreOptions};
 
 /// Mail files that the deliveries go to.
@@ -27,6 +30,11 @@ fn main() {
     let messages = arguments.next().unwrap_or(20_000);
     let recipients = arguments.next().unwrap_or(1).clamp(1, PEOPLE);
     let bytes = arguments.next().unwrap_or(3_000);
+    let journal = (arguments.next() == Some(1)).then(|| JournalOptions {
+        to: JournalTo::Database { path: "mailjrn.nsf".to_owned(), rollover_days: 0 },
+        choice: JournalChoice::default(),
+        in_trouble: JournalTrouble::Hold,
+    });
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(StoreOptions::new(dir.path())).unwrap();
     let directory = Directory::create(store.clone(), "demo.test", "mail1/Demo").unwrap();
@@ -36,7 +44,8 @@ fn main() {
         ..NewPerson::default()
     };
     directory.add_people((0..PEOPLE).map(person).collect()).unwrap();
-    let router = Router::start(store.clone(), directory, RouterOptions::default()).unwrap();
+    let options = RouterOptions { journal, ..RouterOptions::default() };
+    let router = Router::start(store.clone(), directory, options).unwrap();
     let head = "Return-Path: <x@far.test>\r\nReceived: from a by b\r\nFrom: x@far.test\r\n\
                 To: people@demo.test\r\nSubject: some words\r\nMessage-ID: <1@far.test>\r\n\r\n";
     let line = "Some words of an ordinary line that a person could have written here.\r\n";

@@ -1,31 +1,34 @@
 //! One record of a message in work: deliveries, what becomes of it, and what follows from it.
 
 use mailfile::intake;
+use mailfile::rules::Verdict;
 use mailfile::{Outcome, Usage};
 use note::Note;
-use store::{NoteId, NoteMeta, PreparedNote, StoreError, Stub, Writer, Written};
+use store::{Database, NoteId, NoteMeta, PreparedNote, StoreError, Stub, Writer, Written};
 
 use crate::RouterError;
 use crate::board::Job;
 use crate::course::{Course, Local, Message};
 use crate::desk::{Boxed, Desk};
+use crate::dispatch::causes;
 use crate::envelope::{self, Envelope, Notify, QueueId, Recipient};
+use crate::journal::Entry;
 use crate::mailbox::{MailBox, own};
 use crate::report::{self, About, Fate};
 use crate::status::QueueState;
+use crate::telling;
 
 /// Bytes looked at for the header that goes back in a report.
 const HEADER_BYTES_MAX: u64 = 64 * 1024;
 /// Mail files in a row whose rules may forward one message.
 const FORWARDS_MAX: usize = 16;
-/// Recipients that a log line names.
-const NAMED_MAX: usize = 20;
-
 /// Why a record was not written.
 #[derive(Debug)]
 pub(crate) enum Interrupted {
     /// The quota of the mail file with this place in the batch is used up.
     OverQuota(usize),
+    /// The journal did not take its copy; why.
+    Journal(String),
     Trouble(RouterError),
 }
 
@@ -46,6 +49,7 @@ impl From<Interrupted> for RouterError {
         match interrupted {
             Interrupted::Trouble(error) => error,
             Interrupted::OverQuota(_) => RouterError::OverQuota,
+            Interrupted::Journal(cause) => RouterError::Journal { cause },
         }
     }
 }
@@ -80,7 +84,8 @@ impl Desk {
         }
         let draft = self.draft(mailbox, message, course, batch)?;
         draft.new.iter().for_each(|new| self.board.announce(new.unid));
-        let written = match self.write(mailbox, message, batch, &draft) {
+        let journal = course.journal.as_ref();
+        let written = match self.write(mailbox, (message, journal), batch, &draft) {
             Ok(written) => written,
             Err(error) => {
                 draft.new.iter().for_each(|new| self.board.withdraw(&new.unid));
@@ -88,6 +93,9 @@ impl Desk {
             }
         };
         self.count(course, batch, message);
+        if course.journal.is_some() {
+            self.counters.journaled();
+        }
         for _ in 0..draft.reports {
             self.counters.reported();
         }
@@ -106,14 +114,19 @@ impl Desk {
     fn write(
         &self,
         mailbox: &MailBox,
-        message: &Message,
+        (message, journal): (&Message, Option<&Entry>),
         batch: &[Local],
         draft: &Draft,
     ) -> Result<Written<Done>, Interrupted> {
         let mut databases = vec![&mailbox.database];
         databases.extend(batch.iter().map(|local| &local.database));
+        let copy = journal.and_then(Entry::copy);
+        databases.extend(copy.map(|(database, _)| database));
         let write = |writer: &mut Writer<'_>| {
             let mut done = Done { new: Vec::new(), warnings: Vec::new() };
+            if let Some((database, prepared)) = copy {
+                put_into_journal(writer, database, prepared)?;
+            }
             for (at, Local { database, verdict, .. }) in batch.iter().enumerate() {
                 match mailfile::deliver(writer, database, &message.prepared, verdict)? {
                     Outcome::Delivered { warn: Some(usage), .. } => done.warnings.push((at, usage)),
@@ -135,11 +148,12 @@ impl Desk {
         let _access = mailbox.access();
         // What another host has taken has to be marked also when the log is full: else it would
         // go there again and again.
-        let gives_back = batch.is_empty() && draft.new.is_empty();
-        own(|| match gives_back {
+        let gives_back = batch.is_empty() && draft.new.is_empty() && copy.is_none();
+        let written = own(|| match gives_back {
             true => self.store.write_reserved(&databases, write),
             false => self.store.write(&databases, write),
-        })
+        });
+        written.map_err(|error| of_journal(error, copy.map(|(database, _)| database)))
     }
 
     fn draft(
@@ -153,7 +167,8 @@ impl Desk {
         let remaining = course.remaining();
         let forwards: Vec<&Local> =
             batch.iter().filter(|local| may_forward(message, local)).collect();
-        let mut draft = Draft { new: Vec::new(), reports: 0, rest: None };
+        let journaled = course.journal.as_ref().and_then(|entry| self.boxed_report(entry));
+        let mut draft = Draft { new: journaled.into_iter().collect(), reports: 0, rest: None };
         if fates.is_empty() && remaining.is_empty() && forwards.is_empty() && !course.must_split() {
             return Ok(draft);
         }
@@ -173,7 +188,9 @@ impl Desk {
         }
         if course.must_split() {
             for (_, recipients) in course.by_destination() {
-                let envelope = Envelope { recipients, ..message.envelope.clone() };
+                let journaled = course.will_be_journaled();
+                let before = message.envelope.clone();
+                let envelope = Envelope { recipients, journaled, retry: None, ..before };
                 draft.new.push(self.reboxed(&note, envelope, meta.size, message.deposited));
             }
         }
@@ -193,7 +210,9 @@ impl Desk {
     ) -> PreparedNote {
         let dead = remaining.len() == course.dead.len();
         let delay_told = course.delay_told;
-        let envelope = Envelope { recipients: remaining, delay_told, ..message.envelope.clone() };
+        let journaled = course.will_be_journaled();
+        let before = message.envelope.clone();
+        let envelope = Envelope { recipients: remaining, delay_told, journaled, ..before };
         note.touch(self.store.now());
         let mut note = envelope::wrap(note, &envelope);
         if dead {
@@ -254,25 +273,43 @@ impl Desk {
         }
         let (now, size) = (self.store.now(), message.prepared.size());
         self.counters.delivered(batch.len() as u64, now, now.0 - message.deposited.0, size);
-        let from = message.envelope.sender.as_deref().unwrap_or_default();
-        let to = Named(batch);
-        tracing::info!(%queue_id, from, %to, size, "delivered");
+        telling::delivered(message, batch);
     }
 }
 
-/// The recipients of a batch in a log line.
-struct Named<'a>(&'a [Local]);
+/// Puts a message into the journal; one that is there already stays as it is.
+fn put_into_journal(
+    writer: &mut Writer<'_>,
+    journal: &Database,
+    prepared: &PreparedNote,
+) -> Result<(), Interrupted> {
+    match mailfile::deliver(writer, journal, prepared, &Verdict::default()) {
+        Ok(Outcome::OverQuota(usage)) => {
+            let (used, limit) = (usage.used_bytes, usage.quota.limit_bytes);
+            let path = journal.path();
+            Err(Interrupted::Journal(format!("{path} is full: {used} of {limit} bytes")))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(Interrupted::Journal(causes(&error))),
+    }
+}
 
-impl std::fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (at, local) in self.0.iter().take(NAMED_MAX).enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            write!(f, "{comma}{}", local.delivery.recipient.address)?;
+/// Tells trouble with the journal from other trouble.
+fn of_journal(error: Interrupted, journal: Option<&Database>) -> Interrupted {
+    let path = match &error {
+        Interrupted::Trouble(RouterError::Store(
+            StoreError::NotFound { path }
+            | StoreError::Fenced { path, .. }
+            | StoreError::Damage { path, .. },
+        )) => path,
+        _ => return error,
+    };
+    match journal {
+        Some(journal) if *path == *journal.path() => {
+            let Interrupted::Trouble(trouble) = &error else { return error };
+            Interrupted::Journal(causes(trouble))
         }
-        match self.0.len().saturating_sub(NAMED_MAX) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
+        _ => error,
     }
 }
 

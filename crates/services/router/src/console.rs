@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use note::{Note, NoteClass, Unid};
+use note::{Note, NoteClass, TimeDate, Unid};
 use store::{NoteId, NoteMeta, PreparedNote, StoreError, Stub};
 
 use crate::RouterError;
@@ -138,6 +138,7 @@ impl Desk {
             }
             envelope::set_state(note, QueueState::Waiting, None);
             envelope::set_crashes(note, 0);
+            envelope::set_retry(note, None);
         })?;
         claimed.end(|desk, job| {
             desk.board.retry(Job::new(job.unid, job.mailbox, None), Duration::ZERO);
@@ -186,6 +187,16 @@ impl Desk {
             }
         })?;
         Ok(crashes)
+    }
+
+    /// Notes how often a message was put off, and until when.
+    pub(crate) fn keep_retry(
+        &self,
+        mailbox: usize,
+        unid: &Unid,
+        retry: (u32, TimeDate),
+    ) -> Result<(), RouterError> {
+        self.edit(mailbox, unid, |note| envelope::set_retry(note, Some(retry)))
     }
 
     /// Changes the note of a message; durable when it returns.

@@ -8,6 +8,7 @@ use note::TimeDate;
 use store::{Database, NoteId, PreparedNote};
 
 use crate::envelope::{Envelope, Recipient};
+use crate::journal::Entry;
 use crate::report::Fate;
 use crate::route::{Delivery, Failed, Failure, Transfer};
 
@@ -51,6 +52,10 @@ pub(crate) struct Course {
     pub null_sender: bool,
     /// Why transfers wait.
     pub last_error: Option<String>,
+    /// What the next record puts into the journal.
+    pub journal: Option<Entry>,
+    /// An earlier record put it there, or it is not to be there.
+    pub journaled: bool,
 }
 
 impl Course {
@@ -98,6 +103,11 @@ impl Course {
             self.fates.append(&mut fates);
             (self.delay_told, self.unsaved) = (true, true);
         }
+    }
+
+    /// Whether the journal has it after the next record.
+    pub(crate) fn will_be_journaled(&self) -> bool {
+        self.journaled || self.journal.is_some()
     }
 
     /// Recipients that stay in mail.box after the next record.
@@ -158,6 +168,7 @@ impl Course {
         if self.must_split() {
             self.transfers.clear();
         }
+        self.journaled |= self.journal.take().is_some();
         self.unsaved = false;
         self.told = self.failed.len();
         self.fates.clear();

@@ -7,7 +7,7 @@ use mailfile::MailFiles;
 use mailfile::intake::{self, Facts};
 use note::{Dbiid, Note, TimeDate, Unid};
 use objects::Pin;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use store::{NoteId, NoteMeta, PreparedNote, Store, StoreError, Written};
 
 use crate::board::{Board, Fresh, Job};
@@ -28,6 +28,10 @@ pub(crate) struct Desk {
     /// Only grows, so that a place in it stays valid.
     mailboxes: RwLock<Vec<Arc<MailBox>>>,
     pub board: Arc<Board>,
+    /// The journal database that was used last.
+    pub journal: Mutex<Option<String>>,
+    /// Held while the closed destinations are written down.
+    pub lockouts: Mutex<()>,
     pub counters: Counters,
     /// Called with each recipient of a record before it is written; tests let it panic.
     pub fault: Option<Fault>,
@@ -107,9 +111,13 @@ impl Desk {
             options: RwLock::new(Arc::new(options)),
             mailboxes: RwLock::new(mailboxes),
             board,
+            journal: Mutex::default(),
+            lockouts: Mutex::default(),
             counters: Counters::default(),
             fault,
         };
+        desk.start_journal(&desk.options());
+        desk.restore_lockouts();
         desk.set_threads();
         desk.scan();
         Ok(desk)
@@ -119,6 +127,7 @@ impl Desk {
     pub(crate) fn configure(&self, options: RouterOptions) -> Result<(), RouterError> {
         self.renew_mailboxes();
         open_mailboxes(&self.store, options.mailboxes(), &self.board, &mut self.mailboxes.write())?;
+        self.start_journal(&options);
         *self.options.write() = Arc::new(options);
         self.set_threads();
         self.board.replan();
@@ -191,6 +200,11 @@ impl Desk {
         }
     }
 
+    /// The items that say by which server and when a message came in.
+    pub(crate) fn route_items(&self, date: TimeDate) -> Vec<note::Item> {
+        intake::route_items(&self.server, date)
+    }
+
     /// Takes a message in and makes both forms of its note.
     pub(crate) fn boxed(
         &self,
@@ -199,7 +213,7 @@ impl Desk {
         unid: Unid,
     ) -> Result<Boxed, RouterError> {
         let date = self.store.now();
-        let extra = intake::route_items(&self.server, date);
+        let extra = self.route_items(date);
         let taken = intake::intake(&self.store, message, &Facts { unid, date, extra })?;
         let note = envelope::wrap(taken.note, &envelope);
         Ok(Boxed {

@@ -17,10 +17,12 @@ use crate::options::{OverQuota, RouterOptions};
 use crate::report::Fate;
 use crate::route::{self, Attempt, Delivery, Failed, Failure, Plan, Tables};
 use crate::status::QueueState;
+use crate::worker::TOLD_EVERY;
 use crate::{Courier, RouterError};
 
-/// Mail files in one record: the log takes 64 databases, one of them is mail.box.
-const BATCH_MAX: usize = 63;
+/// Mail files in one record: the log takes 64 databases, one of them is mail.box, one may be the
+/// journal.
+const BATCH_MAX: usize = 62;
 
 /// What became of a message.
 pub(crate) enum After {
@@ -55,6 +57,24 @@ impl Tables for DirectoryTables<'_> {
     }
 }
 
+/// Says in the log what helps when a mail file is missing or fenced.
+fn advise(error: &StoreError, attempts: u32) {
+    if !attempts.is_multiple_of(TOLD_EVERY) {
+        return;
+    }
+    match error {
+        StoreError::NotFound { path } => {
+            let advice = "bring it back, or make it with nelumbo db create PATH --mail";
+            tracing::warn!(path, advice, "a mail file is missing");
+        }
+        StoreError::Fenced { path, reason } => {
+            let advice = "put its file back, or mend it with nelumbo db fixup";
+            tracing::warn!(path, reason, advice, "a mail file is fenced");
+        }
+        _ => {}
+    }
+}
+
 /// An error with its sources in one line.
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -77,7 +97,10 @@ impl Desk {
         };
         let options = self.options();
         let plan = self.plan(&message, &options);
+        let journal = self.journal_entry(&message, &plan, &options)?;
         let mut course = self.course(plan, &message, (job, &options));
+        course.unsaved |= journal.is_some();
+        course.journal = journal;
         self.follow(&mailbox, &message, (&mut course, &options))?;
         job.deposited_s = message.deposited.unix_seconds();
         job.look_s = look_s(&message, &options, course.delay_told);
@@ -85,6 +108,7 @@ impl Desk {
             After::Later(format!("{}: {cause}", recipient.address))
         } else if let Some(transfer) = course.transfers.first() {
             let wait = self.low_priority_wait(&message, &options);
+            let wait = wait.max(self.kept_wait(job, &message, &options));
             After::Transfer(transfer.destination.clone(), wait)
         } else if course.dead.is_empty() {
             self.counters.routed();
@@ -100,6 +124,19 @@ impl Desk {
         let window = options.low_priority_window.filter(|_| low);
         let wait_s = window.map_or(0, |window| window.opens_in(self.store.now()));
         Duration::from_secs(wait_s.unsigned_abs())
+    }
+
+    /// What is left of a wait that began before a restart. The job learns how often the message
+    /// was put off.
+    fn kept_wait(&self, job: &mut Job, message: &Message, options: &RouterOptions) -> Duration {
+        let Some((attempts, at)) = message.envelope.retry else { return Duration::ZERO };
+        if job.attempts >= attempts {
+            return Duration::ZERO;
+        }
+        job.attempts = attempts;
+        let left_s = at.unix_seconds().saturating_sub(self.store.now().unix_seconds());
+        let longest_s = options.retry_wait_s(attempts);
+        Duration::from_secs(u64::try_from(left_s).unwrap_or(0).min(longest_s))
     }
 
     pub(crate) fn load(&self, mailbox: &MailBox, job: &Job) -> Result<Loaded, RouterError> {
@@ -165,6 +202,7 @@ impl Desk {
             expired: age_s > options.expiry_s,
             delay_told: message.envelope.delay_told,
             null_sender: message.envelope.sender.is_none(),
+            journaled: message.envelope.journaled,
             ..Course::default()
         };
         let expanded = |recipient: &_| Fate::succeeded(recipient, message::dsn::Action::Expanded);
@@ -178,7 +216,10 @@ impl Desk {
                 Ok((database, verdict)) => {
                     course.undone.push(Local { delivery, database, verdict });
                 }
-                Err(error) => course.not_now(delivery, causes(&error)),
+                Err(error) => {
+                    advise(&error, job.attempts);
+                    course.not_now(delivery, causes(&error));
+                }
             }
         }
         if let Some(cause) = &job.swept
@@ -230,6 +271,10 @@ impl Desk {
                     course.put_back(batch);
                     over_quota(course, full.delivery, options.over_quota);
                 }
+                Err(Interrupted::Journal(cause)) => {
+                    course.put_back(batch);
+                    self.without_journal(message, course, (options, cause))?;
+                }
                 Err(Interrupted::Trouble(error)) if batch.len() > 1 => {
                     tracing::debug!(%error, "a batch of deliveries is split");
                     course.put_back(batch);
@@ -242,9 +287,29 @@ impl Desk {
             }
         }
         if course.unsaved || course.must_split() {
-            self.commit(mailbox, message, course, &[]).map_err(RouterError::from)?;
+            match self.commit(mailbox, message, course, &[]) {
+                Err(Interrupted::Journal(cause)) => {
+                    self.without_journal(message, course, (options, cause))?;
+                    self.commit(mailbox, message, course, &[])?;
+                }
+                written => {
+                    written?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The journal did not take the message: it goes on without, or waits.
+    fn without_journal(
+        &self,
+        message: &Message,
+        course: &mut Course,
+        (options, cause): (&RouterOptions, String),
+    ) -> Result<(), RouterError> {
+        course.journal = None;
+        let in_trouble = options.journal.as_ref().map(|journal| journal.in_trouble);
+        self.journal_failed(message, in_trouble.unwrap_or_default(), cause)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use note::{Item, ItemFlags, ItemValue, Note, Unid};
+use note::{Item, ItemFlags, ItemValue, Note, TimeDate, Unid};
 
 use crate::status::QueueState;
 
@@ -220,10 +220,13 @@ const FORWARDED: &str = "$RouteForwarded";
 const DELAY_TOLD: &str = "$RouteDelayTold";
 const CRASHES: &str = "$RouteCrashes";
 const OWN: &str = "$RouteOwn";
+const JOURNALED: &str = "$RouteJournaled";
+const ATTEMPTS: &str = "$RouteAttempts";
+const NEXT_TRY: &str = "$RouteNextTry";
 pub(crate) const PRIORITY: &str = "DeliveryPriority";
 pub(crate) const STATE: &str = "RoutingState";
 pub(crate) const CAUSE: &str = "FailureReason";
-const ROUTER_ITEMS: [&str; 15] = [
+const ROUTER_ITEMS: [&str; 18] = [
     SENDER,
     RECIPIENTS,
     ORIGINALS,
@@ -236,6 +239,9 @@ const ROUTER_ITEMS: [&str; 15] = [
     DELAY_TOLD,
     CRASHES,
     OWN,
+    JOURNALED,
+    ATTEMPTS,
+    NEXT_TRY,
     PRIORITY,
     STATE,
     CAUSE,
@@ -261,6 +267,10 @@ pub(crate) struct Envelope {
     pub crashes: u32,
     /// Made by the router: a report or a warning.
     pub own: bool,
+    /// The journal has it, or is not to have it.
+    pub journaled: bool,
+    /// How often another host put it off, and when it is tried again.
+    pub retry: Option<(u32, TimeDate)>,
 }
 
 impl Envelope {
@@ -323,6 +333,13 @@ impl Envelope {
         if self.own {
             items.push(item(OWN, 1.0));
         }
+        if self.journaled {
+            items.push(item(JOURNALED, 1.0));
+        }
+        if let Some((attempts, at)) = self.retry {
+            items.push(item(ATTEMPTS, f64::from(attempts)));
+            items.push(item(NEXT_TRY, at));
+        }
     }
 
     fn column(&self, of: impl Fn(&Recipient) -> String) -> Vec<String> {
@@ -355,6 +372,8 @@ impl Envelope {
             delay_told: note.number(DELAY_TOLD).is_some(),
             crashes: note.number(CRASHES).unwrap_or_default() as u32,
             own: note.number(OWN).is_some(),
+            journaled: note.number(JOURNALED).is_some(),
+            retry: note.number(ATTEMPTS).map(|attempts| attempts as u32).zip(note.time(NEXT_TRY)),
         }
     }
 }
@@ -380,6 +399,20 @@ pub(crate) fn set_crashes(note: &mut Note, crashes: u32) {
             note.remove(CRASHES);
         }
         crashes => note.put(item(CRASHES, f64::from(crashes))),
+    }
+}
+
+/// Notes how often another host put a message off, and when it is tried again.
+pub(crate) fn set_retry(note: &mut Note, retry: Option<(u32, TimeDate)>) {
+    match retry {
+        Some((attempts, at)) => {
+            note.put(item(ATTEMPTS, f64::from(attempts)));
+            note.put(item(NEXT_TRY, at));
+        }
+        None => {
+            note.remove(ATTEMPTS);
+            note.remove(NEXT_TRY);
+        }
     }
 }
 

@@ -81,6 +81,12 @@ pub struct RouterStats {
     pub transfer_threads: u64,
     /// See `transfer_threads`.
     pub transfer_threads_active: u64,
+    /// Messages that went into the journal.
+    pub journaled: u64,
+    /// Tries at which the journal did not take a message.
+    pub journal_failures: u64,
+    /// Messages that went on without being journaled.
+    pub journal_passed: u64,
     /// Number of mail.box databases.
     pub mailboxes: u64,
 }
@@ -116,6 +122,9 @@ impl RouterStats {
             ("Mail.DeliveryThreads.Active", self.threads_active as f64),
             ("Mail.TransferThreads.Max", self.transfer_threads as f64),
             ("Mail.TransferThreads.Active", self.transfer_threads_active as f64),
+            ("Mail.Journal.Messages", self.journaled as f64),
+            ("Mail.Journal.Failures", self.journal_failures as f64),
+            ("Mail.Journal.Passed", self.journal_passed as f64),
             ("Mail.Mailbox.Accesses", self.accesses as f64),
             ("Mail.Mailbox.AccessConflicts", self.conflicts as f64),
             ("Server.Mailboxes", self.mailboxes as f64),
@@ -182,6 +191,9 @@ pub(crate) struct Counters {
     delivered_bytes_max: AtomicU64,
     delivered_sizes: [AtomicU64; 7],
     transferred_sizes: [AtomicU64; 7],
+    journaled: AtomicU64,
+    journal_failures: AtomicU64,
+    journal_passed: AtomicU64,
     deliver_micros: AtomicU64,
     deliver_micros_max: AtomicU64,
     per_minute: PerMinute,
@@ -216,6 +228,18 @@ impl Counters {
         add(&self.transfer_failures, 1);
     }
 
+    pub(crate) fn journaled(&self) {
+        add(&self.journaled, 1);
+    }
+
+    pub(crate) fn journal_failed(&self) {
+        add(&self.journal_failures, 1);
+    }
+
+    pub(crate) fn journal_passed(&self) {
+        add(&self.journal_passed, 1);
+    }
+
     /// Recipients of a message that another host took.
     pub(crate) fn transferred(&self, count: u64, size: u64) {
         add(&self.transferred, count);
@@ -244,6 +268,9 @@ impl Counters {
         stats.reports = get(&self.reports);
         stats.transferred = get(&self.transferred);
         stats.transfer_failures = get(&self.transfer_failures);
+        stats.journaled = get(&self.journaled);
+        stats.journal_failures = get(&self.journal_failures);
+        stats.journal_passed = get(&self.journal_passed);
         stats.transferred_bytes = get(&self.transferred_bytes);
         stats.delivered_bytes = get(&self.delivered_bytes);
         stats.delivered_bytes_max = get(&self.delivered_bytes_max);

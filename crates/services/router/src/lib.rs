@@ -15,12 +15,15 @@ mod desk;
 mod dispatch;
 mod envelope;
 mod figures;
+mod journal;
+mod lockouts;
 mod mailbox;
 mod options;
 mod report;
 mod route;
 mod scan;
 mod status;
+mod telling;
 mod transfer;
 mod warning;
 mod worker;
@@ -39,6 +42,7 @@ pub use envelope::{
     Deposit, Notify, Priority, QueueId, Recipient, Ret, ReversePath, received_count, return_path,
 };
 pub use figures::{RouterStats, StatRow};
+pub use journal::{JournalChoice, JournalOptions, JournalTo, JournalTrouble};
 pub use options::{
     DELIVERY_THREADS_MAX, DayWindow, MAILBOXES_MAX, OverQuota, RouterOptions, TRANSFER_THREADS_MAX,
 };
@@ -79,6 +83,12 @@ pub enum RouterError {
     TooManyRecipients {
         /// The limit.
         max: usize,
+    },
+    /// The journal does not take a message that has to be journaled.
+    #[error("the journal does not take the message: {cause}")]
+    Journal {
+        /// What happened.
+        cause: String,
     },
     /// A mail file filled up while the last record of a message was written.
     #[error("the mail file is full")]

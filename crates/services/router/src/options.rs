@@ -7,6 +7,7 @@ use std::sync::Arc;
 use note::TimeDate;
 
 use crate::courier::Courier;
+use crate::journal::JournalOptions;
 
 /// Most mail.box databases.
 pub const MAILBOXES_MAX: usize = 10;
@@ -106,6 +107,8 @@ pub struct RouterOptions {
     pub ignore_priority: bool,
     /// Mail for a mail file whose quota is used up.
     pub over_quota: OverQuota,
+    /// Copies what passes into a journal.
+    pub journal: Option<JournalOptions>,
     /// Carries mail for other domains; without it they are refused.
     pub courier: Option<Arc<dyn Courier>>,
     /// A start delivers and transfers nothing until `Router::resume`.
@@ -130,6 +133,7 @@ impl Default for RouterOptions {
             low_priority_window: None,
             ignore_priority: false,
             over_quota: OverQuota::Bounce,
+            journal: None,
             courier: None,
             begins_paused: false,
         }

@@ -1,6 +1,6 @@
 //! What waits in the mail.box databases: everything at the start, later what other hands changed.
 
-use note::{NoteView, Unid};
+use note::{NoteClass, NoteView, Unid};
 use store::{Change, Reader, StoreError};
 
 use crate::board::Job;
@@ -75,6 +75,10 @@ impl Desk {
 /// What a change means. What cannot be read is held.
 fn look(reader: &Reader<'_>, change: &Change) -> Result<Seen, StoreError> {
     let meta = match change {
+        // What the router writes down for itself is no message.
+        Change::Note(meta) if meta.class != NoteClass::DOCUMENT => {
+            return Ok(Seen::new(meta.unid, None));
+        }
         Change::Note(meta) if meta.deleted.is_none() => meta,
         Change::Note(meta) => return Ok(Seen::new(meta.unid, None)),
         Change::Stub(stub) => return Ok(Seen::new(stub.unid, None)),

@@ -11,6 +11,7 @@ use crate::desk::Desk;
 
 mod console;
 mod crash;
+mod journal;
 mod owners;
 mod storm;
 mod transfer;

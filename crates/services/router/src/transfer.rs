@@ -85,7 +85,10 @@ fn one(desk: &Desk, to: &Arc<str>, mut job: Job, open: &mut Option<Open>) {
             tracing::info!(queue_id = %job.unid, ?state, "a message stays in mail.box");
             desk.board.park(job, state);
         }
-        Ok(Ok(Carried::Later(cause))) => later(desk, to, job, cause),
+        Ok(Ok(Carried::Later(cause))) => {
+            keep_retry(desk, &job);
+            later(desk, to, job, cause);
+        }
         Ok(Err(error)) if desk.renew_after(&error) => desk.board.retry(job, Duration::ZERO),
         Ok(Err(error)) => in_trouble(desk, to, job, causes(&error)),
         Ok(Ok(Carried::Unreachable(cause))) => unreachable(desk, to, job, &cause),
@@ -106,6 +109,17 @@ fn in_trouble(desk: &Desk, to: &Arc<str>, mut job: Job, cause: String) {
     later(desk, to, job, cause);
 }
 
+/// Writes down when the message is tried again. What cannot be written is forgotten at a restart,
+/// which costs one try.
+fn keep_retry(desk: &Desk, job: &Job) {
+    let attempts = job.attempts.saturating_add(1);
+    let wait_s = i64::try_from(desk.options().retry_wait_s(attempts)).unwrap_or(i64::MAX);
+    let at = desk.store.now().plus_seconds(wait_s);
+    if let Err(error) = desk.keep_retry(job.mailbox, &job.unid, (attempts, at)) {
+        tracing::warn!(queue_id = %job.unid, cause = causes(&error), "the next try is not kept");
+    }
+}
+
 fn later(desk: &Desk, to: &Arc<str>, mut job: Job, cause: String) {
     job.attempts = job.attempts.saturating_add(1);
     let (attempt, wait_s) = (job.attempts, desk.options().retry_wait_s(job.attempts));
@@ -121,11 +135,14 @@ fn unreachable(desk: &Desk, to: &Arc<str>, job: Job, cause: &str) {
         return desk.board.retry(job, Duration::ZERO);
     }
     desk.counters.transfer_failed();
-    tracing::warn!(%to, cause, "a destination cannot be reached");
+    // The log names it once.
+    let said = cause.strip_prefix(&**to).map_or(cause, str::trim_start);
+    tracing::warn!(%to, cause = said, "a destination cannot be reached");
     let options = desk.options();
     let now_s = desk.store.now().unix_seconds();
     let wait = |failures| Duration::from_secs(options.retry_wait_s(failures));
     desk.board.failed(job, (to, cause), now_s, wait);
+    desk.keep_lockouts();
 }
 
 impl Desk {
@@ -223,7 +240,9 @@ impl Desk {
                 Some(open) => open,
                 None => match courier.open(to) {
                     Ok(line) => {
-                        self.board.reached(to);
+                        if self.board.reached(to) {
+                            self.keep_lockouts();
+                        }
                         open.insert(Open { to: to.clone(), line, used: 0 })
                     }
                     Err(trouble) => return Ok(Err(Trouble { destination: true, ..trouble })),
@@ -265,6 +284,7 @@ impl Desk {
         let mut course = Course {
             delay_told: message.envelope.delay_told,
             null_sender: message.envelope.sender.is_none(),
+            journaled: message.envelope.journaled,
             ..Course::default()
         };
         let mut cause = None;

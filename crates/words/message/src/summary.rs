@@ -126,6 +126,11 @@ impl<'a> SummaryView<'a> {
         std::str::from_utf8(self.preview).map_err(|_| read::damaged("preview"))
     }
 
+    /// The same summary packed again with an empty preview, for those who keep many of them.
+    pub fn without_preview(&self) -> Vec<u8> {
+        write::shortened(self.defects, self.envelope, self.parts)
+    }
+
     /// Header and body of the message itself, without building the parts.
     ///
     /// # Errors

@@ -4,7 +4,6 @@ use super::Command;
 use crate::grammar::{Cursor, Parse};
 use crate::reply::{Done, Fault, tagged};
 use crate::session::Session;
-use crate::stats::Stats;
 
 pub(crate) struct StartTls;
 
@@ -36,12 +35,7 @@ impl Command for StartTls {
             return Err(Fault::Bad("there is no TLS"));
         };
         let wait = session.settings().handshake_wait;
-        if let Err(error) = session.wire.start_tls(&acceptor, wait).await {
-            Stats::add(&session.stats().handshakes_bad, 1);
-            return Err(error.into());
-        }
-        Stats::add(&session.stats().sessions_tls, 1);
-        Ok(())
+        Ok(session.wire.start_tls(&acceptor, wait).await?)
     }
 
     fn answer(self, (): (), _session: &mut Session) -> Done {

@@ -99,6 +99,11 @@ impl Items {
         !self.0.iter().all(of_entry)
     }
 
+    /// Whether the bytes of the message are asked for, beyond its structure.
+    pub(crate) fn need_content(&self) -> bool {
+        self.0.iter().any(|item| matches!(item, Item::Section(_)))
+    }
+
     /// Whether the modseq is asked for (RFC 7162 §3.1.4.2).
     pub(crate) fn need_modseq(&self) -> bool {
         self.0.contains(&Item::ModSeq)

@@ -21,6 +21,8 @@ use crate::text;
 
 /// A piece of output is handed over when it has this many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
+/// What is made of a message without its content, about.
+const ROW_BYTES: usize = 400;
 /// Content above this size is made in several pieces.
 const INLINE_BYTES: u64 = 128 * 1024;
 /// Messages whose entries are read at once.
@@ -45,6 +47,8 @@ pub(crate) struct Run {
     /// What is still to be read.
     pub left: Selection,
     pub items: Items,
+    /// The structures of some messages are all that is wanted of their notes.
+    pub brief: bool,
     /// Only messages that changed after this modseq.
     pub changed_since: Option<u64>,
     /// Mark messages as seen whose content is fetched.
@@ -88,6 +92,7 @@ impl Run {
             file: selected.file.clone(),
             folder: selected.folder,
             view: selected.view.clone(),
+            brief: left.len() <= NOTES && items.need_note() && !items.need_content(),
             left,
             items,
             changed_since: None,
@@ -119,7 +124,10 @@ impl Run {
                 self.torn = false;
             } else if let Some(loaded) = self.queue.pop_front() {
                 self.message(loaded, out)?;
-            } else if !self.read_more()? {
+            } else if self.read_more()? {
+                // Once for all, where growing by and by copies what is there again and again.
+                out.reserve((self.queue.len() * ROW_BYTES).min(PIECE_BYTES));
+            } else {
                 return Ok(Progress::Done);
             }
         }
@@ -151,7 +159,10 @@ impl Run {
             }
         }
         let done = if self.items.need_note() {
-            let read = self.file.load(self.folder, &uids, NOTE_BYTES)?;
+            let read = match self.brief {
+                true => self.file.load_summaries(self.folder, &uids, NOTE_BYTES)?,
+                false => self.file.load(self.folder, &uids, NOTE_BYTES)?,
+            };
             self.lsn = self.lsn.max(read.lsn);
             let (loaded, done) = read.value;
             self.queue.extend(loaded);
@@ -159,7 +170,7 @@ impl Run {
         } else {
             let read = self.file.entries(self.folder, &uids)?;
             self.lsn = self.lsn.max(read.lsn);
-            let without = |entry| Loaded { entry, note: Vec::new() };
+            let without = |entry| Loaded { entry, note: Vec::new(), summary: None };
             self.queue.extend(read.value.into_iter().map(without));
             uids.len()
         };
@@ -288,7 +299,10 @@ impl<'a> Source<'a> {
     }
 
     fn summary(&mut self) -> Result<SummaryView<'a>, MailError> {
-        self.opened()?.summary()
+        match self.loaded.summary {
+            Some(_) => self.loaded.summary(),
+            None => self.opened()?.summary(),
+        }
     }
 
     fn parsed(&mut self) -> Result<&Parsed, MailError> {

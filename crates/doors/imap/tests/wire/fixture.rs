@@ -1,29 +1,16 @@
 //! A door over a store and a directory in a directory of its own.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use directory::{Directory, NewPassword, NewPerson};
 use imap::{Door, Parts, Settings, Stats};
-use session::{Budget, Job, Pool, Registry, Stopper, Stopping, Wire};
-use store::{Store, StoreOptions};
+use session::{Budget, Registry, Stopper, Stopping, Wire};
+use store::Store;
 use tokio_rustls::TlsAcceptor;
 
 use crate::client::Client;
-
-/// Runs jobs on the blocking threads of the runtime, and counts them.
-pub struct Blocking {
-    runtime: tokio::runtime::Handle,
-    jobs: Arc<AtomicUsize>,
-}
-
-impl Pool for Blocking {
-    fn submit(&self, job: Job) {
-        self.jobs.fetch_add(1, Ordering::SeqCst);
-        self.runtime.spawn_blocking(job);
-    }
-}
+use crate::house::{Blocking, Ground, house};
 
 /// A server with the people alice and bob.
 pub struct Server {
@@ -34,7 +21,7 @@ pub struct Server {
     pub stopping: Stopping,
     /// Jobs that the pool was given.
     pub jobs: Arc<AtomicUsize>,
-    _dir: tempfile::TempDir,
+    _ground: Ground,
 }
 
 /// What differs from the usual.
@@ -58,25 +45,13 @@ impl Server {
     }
 
     pub fn with(choices: Choices) -> Server {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
-        let directory =
-            Directory::create(store.clone(), "example.test", "CN=mail/O=Example").unwrap();
-        for (name, short, password) in
-            [("Alice Example", "alice", "pw-alice-1"), ("Bob Example", "bob", "pw-bob-1")]
-        {
-            let password = Some(NewPassword::Plain(password.into()));
-            let (full_name, short_name) = (name.to_owned(), short.to_owned());
-            let person = NewPerson { full_name, short_name, password, ..NewPerson::default() };
-            directory.add_person(person).unwrap();
-        }
+        let (ground, store, directory) = house(["pw-alice-1", "pw-bob-1"]);
         let registry = Registry::default();
         let jobs = Arc::new(AtomicUsize::new(0));
-        let runtime = tokio::runtime::Handle::current();
         let door = Door::new(Parts {
             store: store.clone(),
             directory,
-            pool: Arc::new(Blocking { runtime, jobs: jobs.clone() }),
+            pool: Blocking::new(jobs.clone()),
             budget: Budget::new(choices.budget),
             registry: registry.clone(),
             tls: choices.tls,
@@ -84,7 +59,7 @@ impl Server {
             stats: Arc::new(Stats::default()),
         });
         let (stopper, stopping) = session::stopping();
-        Server { door, store, registry, stopper, stopping, jobs, _dir: dir }
+        Server { door, store, registry, stopper, stopping, jobs, _ground: ground }
     }
 
     /// A new connection, its greeting not read.

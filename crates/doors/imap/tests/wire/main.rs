@@ -8,10 +8,16 @@ mod durable;
 mod fixture;
 mod grammar;
 mod hostile;
+#[path = "../../../session/tests/stand/house.rs"]
+mod house;
 mod limits;
+#[path = "../../../session/tests/stand/link.rs"]
+mod link;
 mod meeting;
 mod responses;
 mod resync;
+#[path = "../../../session/tests/stand/secure.rs"]
+mod secure;
 mod stress;
 mod structure;
 mod tls;

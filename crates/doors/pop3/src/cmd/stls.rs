@@ -3,7 +3,6 @@
 use super::{Command, nothing};
 use crate::reply::Fault;
 use crate::session::Session;
-use crate::stats::Stats;
 
 pub(super) struct Stls;
 
@@ -32,12 +31,7 @@ impl Command for Stls {
             return Err(Fault::Bad("There is no TLS"));
         };
         let wait = session.settings().handshake_wait;
-        if let Err(error) = session.wire.start_tls(&acceptor, wait).await {
-            Stats::add(&session.stats().handshakes_bad, 1);
-            return Err(error.into());
-        }
-        Stats::add(&session.stats().sessions_tls, 1);
-        Ok(())
+        Ok(session.wire.start_tls(&acceptor, wait).await?)
     }
 
     fn answer(self, _session: &mut Session) {}

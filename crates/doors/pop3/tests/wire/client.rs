@@ -1,41 +1,32 @@
 //! The other end of a connection.
 
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Longest wait for anything.
-const WAIT: Duration = Duration::from_secs(20);
-
-trait Both: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Both for T {}
+use crate::link::Link;
 
 /// A client that knows lines and long replies.
 pub struct Client {
-    stream: Box<dyn Both>,
-    buffer: Vec<u8>,
+    link: Link,
+}
+
+impl Deref for Client {
+    type Target = Link;
+    fn deref(&self) -> &Link {
+        &self.link
+    }
+}
+
+impl DerefMut for Client {
+    fn deref_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
 }
 
 impl Client {
     pub fn new(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Client {
-        Client { stream: Box::new(stream), buffer: Vec::new() }
-    }
-
-    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        let written = self.stream.write_all(bytes.as_ref());
-        tokio::time::timeout(WAIT, written).await.expect("the server does not read").unwrap();
-    }
-
-    /// Sends as much as the server takes before it closes.
-    pub async fn send_until_closed(&mut self, bytes: &[u8]) {
-        let written = self.stream.write_all(bytes);
-        let _ = tokio::time::timeout(WAIT, written).await.expect("the server does not read");
-    }
-
-    async fn more(&mut self) -> bool {
-        let read = self.stream.read_buf(&mut self.buffer);
-        let read = tokio::time::timeout(WAIT, read).await.expect("the server is silent");
-        read.unwrap_or(0) > 0
+        Client { link: Link::new(stream) }
     }
 
     /// The next line without its CRLF; `None` at the end.

@@ -3,26 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use directory::{Directory, NewPassword, NewPerson};
+use directory::Directory;
 use mailfile::{MailFile, MailFiles, Marks};
 use pop3::{Door, Parts, Settings, Stats};
-use session::{Job, Pool, Registry, Stopper, Stopping, Wire};
+use session::{Registry, Stopper, Stopping, Wire};
 use store::{Store, StoreOptions};
 use tokio_rustls::TlsAcceptor;
 
 use crate::client::Client;
+use crate::house::{Blocking, Ground, house};
 
 /// A small message.
 pub const LETTER: &[u8] = b"Subject: x\r\n\r\nhi\r\n";
-
-/// Runs jobs on the blocking threads of the runtime.
-struct Blocking(tokio::runtime::Handle);
-
-impl Pool for Blocking {
-    fn submit(&self, job: Job) {
-        self.0.spawn_blocking(job);
-    }
-}
 
 /// A server with the people alice and bob.
 pub struct Server {
@@ -32,7 +24,7 @@ pub struct Server {
     pub stopper: Stopper,
     pub stopping: Stopping,
     pub directory: Arc<Directory>,
-    pub dir: tempfile::TempDir,
+    ground: Ground,
 }
 
 /// What differs from the usual.
@@ -55,23 +47,12 @@ impl Server {
     }
 
     pub fn with(choices: Choices) -> Server {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
-        let directory =
-            Directory::create(store.clone(), "example.test", "CN=mail/O=Example").unwrap();
-        for (name, short, password) in
-            [("Alice Example", "alice", "pw alice 1"), ("Bob Example", "bob", "pw-bob-1")]
-        {
-            let password = Some(NewPassword::Plain(password.into()));
-            let (full_name, short_name) = (name.to_owned(), short.to_owned());
-            let person = NewPerson { full_name, short_name, password, ..NewPerson::default() };
-            directory.add_person(person).unwrap();
-        }
-        Server::over(dir, (store, directory), choices)
+        let (ground, store, directory) = house(["pw alice 1", "pw-bob-1"]);
+        Server::over(ground, (store, directory), choices)
     }
 
     fn over(
-        dir: tempfile::TempDir,
+        ground: Ground,
         (store, directory): (Arc<Store>, Arc<Directory>),
         choices: Choices,
     ) -> Server {
@@ -79,19 +60,20 @@ impl Server {
         let door = Door::new(Parts {
             files: MailFiles::new(store.clone()),
             directory: directory.clone(),
-            pool: Arc::new(Blocking(tokio::runtime::Handle::current())),
+            pool: Blocking::new(Arc::default()),
             registry: registry.clone(),
             tls: choices.tls,
             settings: choices.settings,
             stats: Arc::new(Stats::default()),
         });
         let (stopper, stopping) = session::stopping();
-        Server { door, store, registry, stopper, stopping, directory, dir }
+        Server { door, store, registry, stopper, stopping, directory, ground }
     }
 
     /// Ends without closing anything, as a crash does, and starts again on what is there.
     pub fn crash(self) -> Server {
-        let Server { door, store, directory, dir, .. } = self;
+        let Server { door, store, directory, ground, .. } = self;
+        let dir = ground.leave();
         drop((door, directory));
         // A session that is about to end holds the store; two of them must not share a directory.
         let begun = std::time::Instant::now();
@@ -102,7 +84,8 @@ impl Server {
         drop(store);
         let (store, _) = Store::open(StoreOptions::small(dir.path())).unwrap();
         let directory = Directory::open(store.clone()).unwrap();
-        Server::over(dir, (store, directory), Choices::default())
+        let ground = Ground::new(store.clone(), dir);
+        Server::over(ground, (store, directory), Choices::default())
     }
 
     /// A new connection, its greeting not read.

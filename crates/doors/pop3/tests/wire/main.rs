@@ -8,4 +8,10 @@ mod dialogues;
 mod durable;
 mod fixture;
 mod hostile;
+#[path = "../../../session/tests/stand/house.rs"]
+mod house;
+#[path = "../../../session/tests/stand/link.rs"]
+mod link;
+#[path = "../../../session/tests/stand/secure.rs"]
+mod secure;
 mod tls;

@@ -140,6 +140,8 @@ async fn act(session: &mut Session, credentials: Credentials) -> Step {
         }
         Ok(Ok(Some(person))) => {
             Stats::add(&session.door.parts.stats.logins, 1);
+            let (id, peer) = (session.seat.id(), session.wire.shown_peer());
+            tracing::info!(session = id, user = %person.full_name, peer, "signed in");
             session.person = Some(person);
             reply::SIGNED_IN.into()
         }

@@ -13,7 +13,7 @@ pub async fn run(session: &mut Session, arguments: &[u8]) -> Step {
         return Step::Close(reply::BAD_CHUNK);
     };
     // What is so far beyond the limit is not even skipped.
-    if count > session.settings().message_bytes_max.saturating_mul(2) {
+    if count > session.message_bytes_max().saturating_mul(2) {
         return Step::Close(reply::TOO_BIG);
     }
     let body = match permit(session) {

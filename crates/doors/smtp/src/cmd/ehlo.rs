@@ -30,7 +30,7 @@ fn answer(session: &mut Session, extended: bool) {
 }
 
 fn capabilities(session: &Session) -> Vec<String> {
-    let size = format!("SIZE {}", session.settings().message_bytes_max);
+    let size = format!("SIZE {}", session.message_bytes_max());
     let mut names = vec![size];
     names.extend(
         ["PIPELINING", "8BITMIME", "ENHANCEDSTATUSCODES", "DSN", "CHUNKING", "SMTPUTF8"]

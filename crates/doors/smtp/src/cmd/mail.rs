@@ -24,7 +24,7 @@ pub async fn run(session: &mut Session, arguments: &[u8]) -> Step {
         Ok(parsed) => parsed,
         Err(reply) => return reply.into(),
     };
-    if envelope.announced_bytes > session.settings().message_bytes_max {
+    if envelope.announced_bytes > session.message_bytes_max() {
         return reply::TOO_BIG.into();
     }
     if let Err(reply) = verify(session, address).await {

@@ -1,6 +1,5 @@
 //! STARTTLS (RFC 3207).
 
-use crate::Stats;
 use crate::door::HANDSHAKE_WAIT;
 use crate::reply;
 use crate::session::{Envelope, Session, Step};
@@ -25,14 +24,13 @@ pub async fn run(session: &mut Session, arguments: &[u8]) -> Step {
     }
     match session.wire.start_tls(&acceptor, HANDSHAKE_WAIT).await {
         Ok(()) => {
-            Stats::add(&session.door.parts.stats.sessions_tls, 1);
             session.helo = None;
             session.person = None;
             session.envelope = Envelope::default();
             Step::Answered
         }
         Err(error) => {
-            session.door.note_bad_handshake(&error);
+            tracing::debug!(%error, "a TLS handshake failed");
             Step::Gone
         }
     }

@@ -11,6 +11,10 @@ use std::time::Duration;
 use store::{Store, StoreOptions};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
+#[path = "../../../session/tests/stand/ground.rs"]
+mod ground;
+use ground::Ground;
+
 pub struct Threads;
 impl Pool for Threads {
     fn submit(&self, job: Job) {
@@ -27,7 +31,7 @@ pub struct House {
     pub directory: Arc<Directory>,
     stopper: Stopper,
     stopping: session::Stopping,
-    _dir: tempfile::TempDir,
+    _ground: Ground,
 }
 
 impl House {
@@ -87,7 +91,18 @@ impl House {
             stats: stats.clone(),
         });
         let (stopper, stopping) = session::stopping();
-        House { door, router, store, stats, registry, directory, stopper, stopping, _dir: dir }
+        let ground = Ground::new(store.clone(), dir);
+        House {
+            door,
+            router,
+            store,
+            stats,
+            registry,
+            directory,
+            stopper,
+            stopping,
+            _ground: ground,
+        }
     }
 
     /// Opens a connection.
@@ -132,6 +147,13 @@ impl House {
         let length = pieces.iter().map(note::Piece::wire_len).sum();
         mailfile::intake::read_range(&self.store, &pieces, 0..length, &mut bytes).unwrap();
         bytes
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        self.router.stop();
     }
 }
 

@@ -4,7 +4,7 @@ use note::Dbiid;
 use txlog::{Disk, Head, Lsn, RecordKind};
 
 use super::driver::{Driver, Random};
-use crate::ObjectsError;
+use crate::{ObjectsError, SHARING_OFF_BYTES};
 
 #[test]
 fn live_segments_are_adopted_and_dead_ones_are_not() {
@@ -53,7 +53,7 @@ fn a_displaced_object_is_kept_until_its_successor_is_in_the_catalog() {
     let ticket = driver.store(Dbiid(1), b"twice");
     let first = driver.entry(&ticket).blocks[0].lsn.segment();
     driver.settle();
-    let driver = driver.reopen();
+    let driver = driver.limited(|options| options.dedupe_bytes_min = SHARING_OFF_BYTES);
     driver.store(Dbiid(1), b"twice");
     let second = driver.entry(&ticket).blocks[0].lsn.segment();
     assert!(second > first);

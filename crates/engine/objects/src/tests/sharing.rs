@@ -4,26 +4,40 @@ use note::Dbiid;
 use txlog::{LogOptions, Style};
 
 use super::driver::{Driver, HOUR_MICROS, Random};
-use crate::ObjectsError;
+use crate::{ObjectsError, SHARING_OFF_BYTES};
 
 #[test]
-fn large_content_is_shared_and_small_content_is_not_looked_up() {
+fn large_content_is_shared_and_small_content_since_the_last_checkpoint() {
     let driver = Driver::new();
     let mut random = Random::new(1);
-    for (size, shared) in [(1999, false), (2000, true), (30_000, true)] {
+    for (size, looked_up) in [(1999, false), (2000, true), (30_000, true)] {
         let content = random.noise(size);
         let first = driver.store(Dbiid(1), &content);
         let place = driver.entry(&first).end_lsn;
-        let records = driver.log.status().records;
-        let second = driver.store(Dbiid(2), &content);
-        assert_eq!(first, second);
-        let appended = driver.log.status().records - records;
-        assert_eq!(appended == 1, shared, "{appended} records for {size} bytes");
-        assert_eq!(driver.entry(&first).end_lsn == place, shared);
-        assert_eq!(driver.read(&first).unwrap(), content);
-        assert_eq!(driver.objects.references(&first.hash).unwrap(), 2);
+        for (owner, checkpointed) in [(2, false), (3, true)] {
+            if checkpointed {
+                driver.objects.checkpoint().unwrap();
+            }
+            let records = driver.log.status().records;
+            assert_eq!(driver.store(Dbiid(owner), &content), first);
+            let appended = driver.log.status().records - records;
+            let shared = looked_up || !checkpointed;
+            assert_eq!(appended == 1, shared, "{appended} records for {size} bytes");
+            assert_eq!(driver.entry(&first).end_lsn == place, shared);
+            assert_eq!(driver.read(&first).unwrap(), content);
+            assert_eq!(driver.objects.references(&first.hash).unwrap(), owner as i64);
+        }
     }
     assert_eq!(driver.objects.status().unwrap().objects, 3);
+}
+
+#[test]
+fn nothing_is_shared_when_that_is_off() {
+    let driver = Driver::new().limited(|options| options.dedupe_bytes_min = SHARING_OFF_BYTES);
+    let content = Random::new(3).noise(5000);
+    let place = |ticket| driver.entry(&ticket).end_lsn;
+    let first = place(driver.store(Dbiid(1), &content));
+    assert_ne!(place(driver.store(Dbiid(2), &content)), first);
 }
 
 #[test]

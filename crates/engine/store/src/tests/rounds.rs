@@ -72,6 +72,39 @@ fn ticks_keep_the_log_short() {
     assert_eq!(text_of(&bench.store, &ada, 299).unwrap(), noise(299, 8_000));
 }
 
+#[test]
+fn many_databases_are_checkpointed_one_after_the_other_within_their_time() {
+    let bench = Bench::with(|options| {
+        options.checkpoint_age_s = 600;
+        (options.redo_bytes_max, options.log.bytes_max) = (1 << 30, 2 << 30);
+    });
+    let store = &bench.store;
+    let databases: Vec<Database> =
+        (0..300).map(|number| create(store, &format!("d{number}.nsf"))).collect();
+    store.checkpoint_round().unwrap();
+    let commits = || figure(store, "Database.Checkpoint.Commits");
+    let (mut most, mut begun, mut number) = (0, None, 0);
+    let first = commits();
+    for second in 1..=1_800 {
+        // In use all the time: what was checkpointed is changed again at once.
+        for database in databases.iter().filter(|one| one.0.needed().is_none()) {
+            number += 1;
+            put(store, database, number, "changed");
+        }
+        let before = commits();
+        bench.clock.set(store.now().plus_seconds(1));
+        store.tick().unwrap();
+        most = most.max(commits() - before);
+        begun = begun.or((commits() > before).then_some(second));
+        let old = store.now().plus_seconds(-600).0;
+        assert!(databases.iter().all(|one| one.0.dirty_since() > old), "after {second} s");
+    }
+    assert!(most <= 40, "{most} at a time");
+    assert!(begun.is_some_and(|second| second >= 120), "begun after {begun:?} s");
+    let each = (commits() - first) as f64 / 300.0;
+    assert!((3.0..4.5).contains(&each), "{each} checkpoints of each in three times their time");
+}
+
 /// A figure of the store.
 fn figure(store: &Store, name: &str) -> u64 {
     store.statistics().into_iter().find(|(row, _)| *row == name).unwrap().1
@@ -211,6 +244,26 @@ fn more_databases_than_may_be_open_are_served() {
     let (bench, recovery) = bench.crash().open();
     assert_eq!((recovery.databases, recovery.sections_replayed), (12, 0));
     assert_eq!(bench.store.list().len(), 12);
+}
+
+#[test]
+fn databases_are_closed_after_use_while_the_cache_is_switched_off() {
+    let bench = Bench::new();
+    let paths: Vec<String> = (0..6).map(|number| format!("d{number}.nsf")).collect();
+    let databases: Vec<Database> = paths.iter().map(|path| create(&bench.store, path)).collect();
+    databases.iter().for_each(|database| put(&bench.store, database, 0, "before"));
+    assert!(bench.store.is_cache_enabled());
+    assert_eq!(bench.store.cache.open(), 6);
+    bench.store.set_cache_enabled(false);
+    assert_eq!((bench.store.is_cache_enabled(), bench.store.cache.open()), (false, 1));
+    for database in &databases {
+        put(&bench.store, database, 1, "off");
+        assert_eq!(text_of(&bench.store, database, 0).unwrap(), "before");
+        assert_eq!(bench.store.cache.open(), 1);
+    }
+    bench.store.set_cache_enabled(true);
+    databases.iter().for_each(|db| assert_eq!(text_of(&bench.store, db, 1).unwrap(), "off"));
+    assert_eq!((bench.store.cache.open(), bench.store.cache.open_peak()), (6, 6));
 }
 
 #[test]

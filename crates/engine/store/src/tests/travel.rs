@@ -248,7 +248,7 @@ fn references_of_sound_databases_are_counted_beside_fenced_ones() {
     assert_eq!(found.fenced.len(), 1);
     assert!(matches!(bench.store.count_references(), Err(StoreError::Fenced { .. })));
     let ada = bench.store.database("mail/ada.nsf").unwrap().dbiid();
-    let (counts, unknown) = bench.store.count_references_of_sound().unwrap();
+    let (counts, unknown) = bench.store.count_references_of_sound(&mut crate::unwatched).unwrap();
     assert_eq!(unknown, [bob]);
     assert_eq!(counts.len(), 6);
     assert!(counts.keys().all(|(dbiid, _)| *dbiid == ada));

@@ -26,7 +26,7 @@ pub(super) enum Db {
         #[arg(long)]
         mail: bool,
     },
-    /// Facts of a database, or of all: DIR [PATH]
+    /// Facts of a database, of those of a directory or a list (.ind), or of all: DIR [PATH]
     Info(Words),
     /// Free the space of deleted documents: DIR [PATH…]
     ///
@@ -153,7 +153,11 @@ impl Db {
             }
             Self::Info(words) => {
                 let (dir, words) = place.split(words.words, 0, 1)?;
-                (dir, Request::DbInfo { path: words.into_iter().next() }, show::DB_INFO)
+                (
+                    dir,
+                    Request::DbInfo { path: words.first().map(|word| named_list(word)) },
+                    show::DB_INFO,
+                )
             }
             Self::Compact(care) => care.request(place, server::Care::Compact, show::COMPACT)?,
             Self::Fixup(care) => care.request(place, server::Care::Fixup, show::FIXUP)?,

@@ -78,6 +78,10 @@ impl Group {
                 (dir, Request::GroupMembers { name, add, remove })
             }
         };
-        show::reply(carry_out(&dir, request)?, show::GROUP, json)
+        let fields = match request {
+            Request::GroupList => show::GROUP,
+            _ => show::GROUP_ONE,
+        };
+        show::reply(carry_out(&dir, request)?, fields, json)
     }
 }

@@ -137,6 +137,9 @@ pub(super) struct SetUser {
     /// Size from which the person is warned (0: never)
     #[arg(long, value_name = "SIZE")]
     warning: Option<String>,
+    /// Largest message that the person may send, such as 5M (0: as the server)
+    #[arg(long, value_name = "SIZE")]
+    message_size: Option<String>,
     /// Refuse or allow sign-in
     #[arg(long, value_name = "true|false")]
     disabled: Option<bool>,
@@ -219,6 +222,7 @@ impl SetUser {
             forward: self.forward,
             quota_bytes: self.quota.as_deref().map(size).transpose()?,
             warn_bytes: self.warning.as_deref().map(size).transpose()?,
+            message_bytes_max: self.message_size.as_deref().map(size).transpose()?,
             disabled: self.disabled,
             admin: self.admin,
         };

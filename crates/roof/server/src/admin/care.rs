@@ -11,6 +11,7 @@ use super::{Failure, Shown};
 use crate::layout::DataDir;
 use crate::progress::Progress;
 use crate::request::{Care, chain};
+use crate::site::{NO_FILE, fenced};
 
 /// Where the databases are.
 pub(super) struct Place<'a> {
@@ -47,12 +48,20 @@ pub(super) fn run(
                 rows.push(json!({ "path": path, "error": "stopped before this one was done" }));
                 return Ok(Shown { value: Value::Array(rows), clean: false });
             }
-            Err(error) => json!({ "path": path, "error": chain(&error) }),
+            Err(error) => json!({ "path": path, "error": told_of(place, path, &error) }),
         };
         clean &= row["error"].is_null() && row["dbiid"].is_null();
         rows.push(row);
     }
     Ok(Shown { value: Value::Array(rows), clean })
+}
+
+/// What went wrong with a database; of one whose file is gone, what to do.
+fn told_of(place: &Place<'_>, path: &str, error: &StoreError) -> String {
+    match place.store.info(path) {
+        Ok(info) if info.fenced.as_deref() == Some(NO_FILE) => fenced(path, NO_FILE),
+        _ => chain(error),
+    }
 }
 
 /// Tells how far the work on one of several databases is.
@@ -127,7 +136,7 @@ fn shown(fixed: &Fixed) -> Value {
 }
 
 /// The databases that are meant: named themselves, by a directory, or in a list.
-fn chosen(place: &Place<'_>, words: &[String]) -> Result<Vec<String>, Failure> {
+pub(super) fn chosen(place: &Place<'_>, words: &[String]) -> Result<Vec<String>, Failure> {
     let all = place.store.paths();
     if words.is_empty() {
         return Ok(all);

@@ -1,15 +1,20 @@
 //! `db` commands.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use note::{Item, ItemValue, NoteClass, Piece, Unid};
 use serde_json::{Value, json};
-use store::{CopyOptions, Database, DatabaseInfo, NewDatabase, NoteId, NoteMeta, Reader, Step};
+use store::{
+    CopyOptions, Database, DatabaseInfo, NewDatabase, NoteId, NoteMeta, Reader, Step, StoreError,
+};
 
+use super::care::{Place, chosen};
 use super::{Failure, Shown};
 use crate::progress::Progress;
-use crate::site::Site;
+use crate::site::{NO_FILE, Site};
 
 /// Notes read while a database is locked.
 const BATCH: usize = 200;
@@ -43,11 +48,19 @@ pub(super) fn list(site: &Site) -> Result<Value, Failure> {
     Ok(site.store.list().iter().map(shown).collect())
 }
 
-pub(super) fn info(site: &Site, path: Option<&str>) -> Result<Value, Failure> {
-    match path {
-        None => list(site),
-        Some(path) => Ok(Value::Array(vec![shown(&site.store.info(path)?)])),
+/// Facts of a database, of those of a directory or a list, or of all.
+pub(super) fn info(place: &Place<'_>, path: Option<&str>) -> Result<Value, Failure> {
+    let words: Vec<String> = path.map(str::to_owned).into_iter().collect();
+    let mut rows = Vec::new();
+    for path in chosen(place, &words)? {
+        match place.store.info(&path) {
+            Ok(info) => rows.push(shown(&info)),
+            // It was deleted or moved since the list was made.
+            Err(StoreError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
+    Ok(Value::Array(rows))
 }
 
 pub(super) fn create(site: &Site, path: &str, title: &str, mail: bool) -> Result<Value, Failure> {
@@ -108,6 +121,16 @@ pub(super) fn export(
     file: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Value, Failure> {
+    let refused = |problem: String| Err(Failure::Refused(format!("{}: {problem}", file.display())));
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    if !folder.is_dir() {
+        return refused("its folder is not there".to_owned());
+    }
+    let data = site.dir.data();
+    let inside = || Ok::<_, io::Error>(folder.canonicalize()?.starts_with(data.canonicalize()?));
+    if inside().unwrap_or(false) {
+        return refused(format!("give a place outside of {}", data.display()));
+    }
     let done = site.store.export(path, file, &mut told(path, progress))?;
     Ok(json!({
         "path": done.path,
@@ -124,9 +147,32 @@ pub(super) fn import(
     to: &str,
     progress: &mut dyn Progress,
 ) -> Result<Value, Failure> {
+    let refused = |problem| Err(Failure::Refused(format!("{}: {problem}", file.display())));
+    match is_a_database(file) {
+        Ok(true) => {}
+        Ok(false) => return refused("not the copy of a database"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return refused("there is no such file");
+        }
+        // Whatever it is, the store says it with the file.
+        Err(_) => {}
+    }
     site.store.import(file, to, &mut told(to, progress))?;
     Ok(shown(&site.store.info(to)?))
 }
+
+/// Whether a file begins as every database does.
+fn is_a_database(file: &Path) -> io::Result<bool> {
+    let mut begin = [0; DATABASE_BEGIN.len()];
+    match File::open(file)?.read_exact(&mut begin) {
+        Ok(()) => Ok(&begin == DATABASE_BEGIN),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// How every database file begins.
+const DATABASE_BEGIN: &[u8; 16] = b"SQLite format 3\0";
 
 pub(super) fn rename(site: &Site, from: &str, to: &str) -> Result<Value, Failure> {
     refuse_fixed(from)?;
@@ -137,7 +183,16 @@ pub(super) fn rename(site: &Site, from: &str, to: &str) -> Result<Value, Failure
 pub(super) fn remove(site: &Site, path: &str) -> Result<Value, Failure> {
     refuse_fixed(path)?;
     let info = site.store.info(path)?;
-    // Without it, mail for its owner would wait, and then go back.
+    // One whose file is gone has nothing to lose, and makes room for its copy.
+    if info.fenced.as_deref() != Some(NO_FILE) {
+        refuse_owned(site, path)?;
+    }
+    site.store.delete(path)?;
+    Ok(json!({ "path": path, "notes": info.notes, "size_bytes": info.size_bytes }))
+}
+
+/// Refuses a database that somebody's mail goes to: it would wait, and then go back.
+fn refuse_owned(site: &Site, path: &str) -> Result<(), Failure> {
     if let Some(owner) = site.directory.people()?.iter().find(|person| person.mail_file == path) {
         let name = &owner.full_name;
         return Err(Failure::Refused(format!(
@@ -150,8 +205,7 @@ pub(super) fn remove(site: &Site, path: &str) -> Result<Value, Failure> {
             "{path} takes the mail of {name}; use mail-in remove"
         )));
     }
-    site.store.delete(path)?;
-    Ok(json!({ "path": path, "notes": info.notes, "size_bytes": info.size_bytes }))
+    Ok(())
 }
 
 /// The server finds these by their names and holds them while it runs.

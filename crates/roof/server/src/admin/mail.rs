@@ -4,6 +4,7 @@ mod dial;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,10 +28,19 @@ const RETRY_WAIT: Duration = Duration::from_secs(1);
 impl From<MigrateError> for Failure {
     fn from(error: MigrateError) -> Self {
         match &error {
+            MigrateError::File { place, source } if is_a_file_instead(place, source) => {
+                Self::Refused(format!("{place}: a file of this name is there; give a directory"))
+            }
             MigrateError::Unfit(_) | MigrateError::File { .. } => Self::Refused(chain(&error)),
             _ => Self::Trouble(chain(&error)),
         }
     }
+}
+
+/// Whether a directory could not be made because a file has its name.
+fn is_a_file_instead(place: &str, source: &io::Error) -> bool {
+    let is_taken = source.kind() == io::ErrorKind::AlreadyExists;
+    is_taken && source.raw_os_error().is_some() && Path::new(place).is_file()
 }
 
 /// Does one piece of work.

@@ -205,17 +205,21 @@ pub(super) fn verify(site: &Site, progress: &mut dyn Progress) -> Result<Shown, 
 /// Counts the references of every database that can be read, once, and mends the catalog.
 ///
 /// # Errors
-/// Trouble of the store or the catalog.
-pub(crate) fn recount(store: &store::Store) -> Result<(ResyncReport, Vec<note::Dbiid>), Failure> {
+/// Trouble of the store or the catalog; that `progress` stopped it.
+pub(crate) fn recount(
+    store: &store::Store,
+    progress: &mut dyn Progress,
+) -> Result<(ResyncReport, Vec<note::Dbiid>), Failure> {
     let objects = store.objects();
     // Counts that change while it lives are left alone, so that sessions may go on.
     let _recount = objects.recount();
-    let (counted, uncounted) = store.count_references_of_sound()?;
+    let mut told = |step: store::Step| progress.step(step.what, step.done, step.total);
+    let (counted, uncounted) = store.count_references_of_sound(&mut told)?;
     Ok((objects.resync_without(counted, &uncounted)?, uncounted))
 }
 
-pub(super) fn resync(site: &Site) -> Result<Shown, Failure> {
-    let (report, uncounted) = recount(&site.store)?;
+pub(super) fn resync(site: &Site, progress: &mut dyn Progress) -> Result<Shown, Failure> {
+    let (report, uncounted) = recount(&site.store, progress)?;
     let differences: Vec<Value> = report
         .differences
         .iter()

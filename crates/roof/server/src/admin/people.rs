@@ -7,6 +7,7 @@ use store::Quota;
 use super::Failure;
 use crate::request::{Secret, UserAdd, UserSet};
 use crate::site::Site;
+use crate::table::counted;
 
 fn shown(person: &Person) -> Value {
     json!({
@@ -18,6 +19,7 @@ fn shown(person: &Person) -> Value {
         "forward": person.forward,
         "admin": person.admin,
         "disabled": person.disabled,
+        "message_bytes_max": person.message_bytes_max,
     })
 }
 
@@ -50,6 +52,7 @@ pub(super) fn set(site: &Site, set: UserSet) -> Result<Value, Failure> {
         aliases: set.aliases,
         forward,
         disabled: set.disabled,
+        message_bytes_max: set.message_bytes_max,
         ..PersonChange::default()
     };
     let person = site.directory.change_person(&set.name, change)?;
@@ -134,8 +137,12 @@ fn set_quota(
 /// Lets somebody sign in again.
 pub(super) fn unlock(site: &Site, name: Option<&str>) -> Result<Value, Failure> {
     let count = site.directory.clear_lockout(name)?;
-    let names = if count == 1 { "name" } else { "names" };
-    Ok(json!(format!("{count} {names} may sign in again")))
+    if let (Some(name), 0) = (name, count) {
+        // Names that nobody has are locked out as well.
+        let person = find(site, name)?;
+        return Ok(json!(format!("{} was not locked out", person.full_name)));
+    }
+    Ok(json!(format!("{} may sign in again", counted(count as u64, "name"))))
 }
 
 pub(super) fn find(site: &Site, name: &str) -> Result<Person, Failure> {

@@ -63,13 +63,13 @@ fn parse(text: RuleText) -> Result<Rule, Failure> {
     for condition in &text.conditions {
         match Condition::parse(condition) {
             Ok(condition) => conditions.push(condition),
-            Err(error) => wrong.push(format!("{condition}: {error}")),
+            Err(error) => wrong.push(error.to_string()),
         }
     }
     for action in &text.actions {
         match Action::parse(action) {
             Ok(action) => actions.push(action),
-            Err(error) => wrong.push(format!("{action}: {error}")),
+            Err(error) => wrong.push(error.to_string()),
         }
     }
     match wrong.is_empty() {
@@ -141,6 +141,10 @@ pub(super) fn block(
             return Err(Failure::Refused(format!("{gone} is not blocked for {full_name}")));
         }
     }
+    if let Some(wrong) = add.iter().find(|new| !is_sender(new)) {
+        let problem = "neither an address nor @domain, whose mail could be blocked";
+        return Err(Failure::Refused(format!("{wrong}: {problem}")));
+    }
     for new in &add {
         if !senders.iter().any(|sender| sender.eq_ignore_ascii_case(new)) {
             senders.push(new.clone());
@@ -150,6 +154,12 @@ pub(super) fn block(
         durable(site, file.set_blocked_senders(&senders)?.lsn)?;
     }
     Ok(json!({ "full_name": full_name, "blocked": senders }))
+}
+
+/// Whether it can be blocked: `name@domain` or `@domain`.
+fn is_sender(text: &str) -> bool {
+    let domain = text.trim().rsplit_once('@').map_or("", |(_, domain)| domain);
+    !domain.is_empty() && !text.trim().contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
 pub(super) fn deleted(site: &Site, name: &str, limit: usize) -> Result<Value, Failure> {

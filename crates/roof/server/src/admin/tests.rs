@@ -57,6 +57,13 @@ fn people_come_change_and_go() {
     assert!(refused(&site, add("Ada Lovelace", "ada")).contains("ada"));
     let set = UserSet { name: "ada".into(), admin: Some(true), ..UserSet::default() };
     assert_eq!(done(&site, Request::UserSet(set))["admin"], true);
+    let size = |bytes| UserSet {
+        name: "ada".into(),
+        message_bytes_max: Some(bytes),
+        ..UserSet::default()
+    };
+    assert_eq!(done(&site, Request::UserSet(size(5 << 20)))["message_bytes_max"], 5 << 20);
+    assert_eq!(done(&site, Request::UserSet(size(0)))["message_bytes_max"], 0);
     let rename = Request::UserRename { name: "ada".into(), full_name: "Ada King".into() };
     let renamed = done(&site, rename);
     assert_eq!(renamed["full_name"], "CN=Ada King/O=Example");
@@ -64,6 +71,9 @@ fn people_come_change_and_go() {
     let empty = Request::UserPasswd { name: "ada".into(), password: Secret(String::new()) };
     assert!(refused(&site, empty).contains("empty"));
     assert_eq!(done(&site, Request::UserList).as_array().unwrap().len(), 1);
+    let unlock = |name: &str| Request::UserUnlock { name: Some(name.into()) };
+    assert!(done(&site, unlock("ada")).as_str().unwrap().contains("was not locked out"));
+    assert!(refused(&site, unlock("nobody")).contains("no person named nobody"));
     let remove = Request::UserRemove { name: "ada".into(), with_mail: true };
     done(&site, remove.clone());
     refused(&site, remove);
@@ -93,6 +103,19 @@ fn groups_keep_their_members() {
     let group = done(&site, change(&[], &["Ada@Example.Test"]));
     assert_eq!(group["members"], serde_json::json!(["x@example.org"]));
     assert!(refused(&site, change(&[], &["nobody"])).contains("nobody"));
+    assert!(group["unknown_members"].is_null(), "{group}");
+    let strangers = ["nobody", "no-such@example.test", "you@example.org", "*/Other", "ada"];
+    let group = done(&site, change(&strangers, &[]));
+    let unknown = serde_json::json!(["nobody", "no-such@example.test"]);
+    assert_eq!(group["unknown_members"], unknown, "{group}");
+    assert!(refused(&site, change(&[" ENGINES "], &[])).contains("member of itself"));
+    let own = Request::GroupAdd {
+        name: "Loop".into(),
+        address: Some("loop@example.test".into()),
+        kind: Some("mail".into()),
+        members: vec!["ada".into(), "LOOP@example.test".into()],
+    };
+    assert!(refused(&site, own).contains("member of itself"));
     let list = done(&site, Request::GroupList);
     assert_eq!(list.as_array().unwrap().len(), 1, "{list}");
     done(&site, Request::GroupRemove { name: "engines".into() });
@@ -126,6 +149,11 @@ fn databases_and_stores_are_shown_with_the_agreed_fields() {
     ] {
         assert!(!row[field].is_null(), "{field} in {row}");
     }
+    for (path, count) in [("docs", 1), ("mail/", 1), (".", 3), ("docs/a.nsf", 1)] {
+        let rows = done(&site, Request::DbInfo { path: Some(path.into()) });
+        assert_eq!(rows.as_array().unwrap().len(), count, "{path}: {rows}");
+    }
+    assert!(refused(&site, Request::DbInfo { path: Some("doc".into()) }).contains("neither"));
     let objects = done(&site, Request::ObjectsStatus);
     for field in
         ["objects", "references", "unreferenced", "logical_bytes", "stored_bytes", "segments"]
@@ -292,6 +320,12 @@ fn quotas_rules_and_blocked_senders_belong_to_a_person() {
     let blocked = done(&site, block(&["x@example.org", "y@example.org"], &[]));
     assert_eq!(blocked["blocked"].as_array().unwrap().len(), 2, "{blocked}");
     assert!(refused(&site, block(&[], &["z@example.org"])).contains("not blocked"));
+    for wrong in ["nonsense", "x@", "a b@example.org", ""] {
+        assert!(
+            refused(&site, block(&["@example.net", wrong], &[])).contains("@domain"),
+            "{wrong}"
+        );
+    }
     assert_eq!(done(&site, block(&[], &["x@example.org"]))["blocked"][0], "y@example.org");
     let nobody = Request::UserRules { name: "nobody".into() };
     assert!(refused(&site, nobody).contains("nobody"));
@@ -352,6 +386,18 @@ fn databases_go_into_files_and_come_back() {
         path: "names.nsf".into(),
         file: file.to_owned(),
     };
+    let import =
+        |file: &std::path::Path| Request::DbImport { file: file.to_owned(), to: "none.nsf".into() };
+    assert!(refused(&site, import(&file)).contains("no such file"));
+    let text = dir.path().join("text");
+    for content in ["", "root:x:0:0:root:/root:/bin/bash"] {
+        std::fs::write(&text, content).unwrap();
+        assert!(refused(&site, import(&text)).contains("not the copy of a database"));
+    }
+    let inside = site.dir.data().join("mail/copy.nsf");
+    assert!(refused(&site, export(&inside)).contains("outside of"));
+    let nowhere = dir.path().join("gone/copy.nsf");
+    assert!(refused(&site, export(&nowhere)).contains("folder is not there"));
     let exported = done(&site, export(&file));
     assert!(exported["notes"].as_u64().unwrap() > 1, "{exported}");
     assert_ne!(perform(&site, export(&file)).exit_code(), 0, "the file is there");
@@ -370,6 +416,28 @@ fn databases_go_into_files_and_come_back() {
     let missing = perform(&site, copy(&["00000000000000000000000000000001"]));
     assert_eq!(missing.exit_code(), 1, "{missing:?}");
     assert!(refused(&site, copy(&["x"])).contains('x'));
+    site.close().unwrap();
+}
+
+#[test]
+fn a_mail_file_that_is_gone_makes_room_for_its_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = site(&dir);
+    done(&site, add("Ada Lovelace", "ada"));
+    let (path, file) = ("mail/ada.nsf".to_owned(), dir.path().join("ada.nsf"));
+    done(&site, Request::DbExport { path: path.clone(), file: file.clone() });
+    let remove = Request::DbRemove { path: path.clone() };
+    assert!(refused(&site, remove.clone()).contains("is the mail file of"));
+    let (data, settings) = (site.dir.clone(), site.settings());
+    site.close().unwrap();
+    std::fs::remove_file(data.data().join(&path)).unwrap();
+    let (site, recovery) = Site::open(&data, &settings).unwrap();
+    assert_eq!(recovery.fenced.len(), 1);
+    let Reply::Finding { value } = care(&site, Care::Fixup, &["mail"]) else { panic!("mended") };
+    assert!(value[0]["error"].as_str().unwrap().contains("put the file back"), "{value}");
+    done(&site, remove);
+    done(&site, Request::DbImport { file, to: path.clone() });
+    assert!(done(&site, Request::DbInfo { path: Some(path) })[0]["fenced"].is_null());
     site.close().unwrap();
 }
 
@@ -416,5 +484,10 @@ fn long_work_stops_in_order_when_it_is_asked_to() {
         let last = value.as_array().unwrap().last().unwrap();
         assert!(last["error"].as_str().unwrap().contains("stopped"), "{value}");
     }
+    let Reply::Trouble { reason } = super::perform(&site, Request::ObjectsResync, &mut Hasty(0))
+    else {
+        panic!("the references were counted")
+    };
+    assert!(reason.contains("stopped"), "{reason}");
     site.close().unwrap();
 }

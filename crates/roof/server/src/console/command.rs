@@ -7,6 +7,7 @@ use crate::programs;
 use crate::progress::Progress;
 use crate::request::chain;
 use crate::server::Running;
+use crate::table::counted;
 
 /// Longest text that is broadcast, in characters.
 const BROADCAST_CHARS_MAX: usize = 500;
@@ -44,6 +45,19 @@ pub(super) fn flush(running: &Arc<Running>, _: &str) -> Shown {
     Ok("every change is in the database files".to_owned())
 }
 
+pub(super) fn disable_cache(running: &Arc<Running>, _: &str) -> Shown {
+    running.site.store.set_cache_enabled(false);
+    tracing::warn!("an administrator switched the cache of open databases off");
+    Ok("databases are closed as soon as nobody uses them, until dbcache enable or a restart"
+        .to_owned())
+}
+
+pub(super) fn enable_cache(running: &Arc<Running>, _: &str) -> Shown {
+    running.site.store.set_cache_enabled(true);
+    tracing::info!("an administrator switched the cache of open databases on");
+    Ok("databases stay open for their next use".to_owned())
+}
+
 pub(super) fn reset_names(running: &Arc<Running>, _: &str) -> Shown {
     running.site.directory.reset_cache();
     Ok("names are looked up anew".to_owned())
@@ -61,10 +75,15 @@ pub(super) fn drop_user(running: &Arc<Running>, name: &str) -> Shown {
     if !full.eq_ignore_ascii_case(name) {
         count += running.registry.drop_user(name);
     }
-    if count > 0 {
-        tracing::info!("an administrator ended {count} sessions of {full}");
+    if count == 0 && !name.eq_ignore_ascii_case("all") {
+        return Ok(format!("{full} has no session"));
     }
-    Ok(format!("{count} sessions were told to end"))
+    if count > 0 {
+        tracing::info!("an administrator ended {} of {full}", counted(count as u64, "session"));
+    }
+    let (sessions, were) =
+        (counted(count as u64, "session"), if count == 1 { "was" } else { "were" });
+    Ok(format!("{sessions} {were} told to end"))
 }
 
 pub(super) fn broadcast(running: &Arc<Running>, text: &str) -> Shown {
@@ -74,7 +93,9 @@ pub(super) fn broadcast(running: &Arc<Running>, text: &str) -> Shown {
         return Err(format!("give a text of one line, at most {BROADCAST_CHARS_MAX} characters"));
     }
     tracing::info!("broadcast: {text}");
-    Ok(format!("{} sessions are told", running.registry.broadcast(text)))
+    let count = running.registry.broadcast(text);
+    let are = if count == 1 { "is" } else { "are" };
+    Ok(format!("{} {are} told", counted(count as u64, "session")))
 }
 
 pub(super) fn trace(running: &Arc<Running>, _: &str) -> Shown {

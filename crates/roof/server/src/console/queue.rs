@@ -6,7 +6,7 @@ use super::{Shown, show};
 use crate::admin::queue;
 use crate::request::QueueDeed;
 use crate::server::Running;
-use crate::table;
+use crate::table::{self, counted};
 
 /// Messages shown at most.
 const MESSAGES_MAX: usize = 1000;
@@ -25,12 +25,8 @@ pub(super) fn list(running: &Arc<Running>, text: &str) -> Shown {
 
 pub(super) fn destinations(running: &Arc<Running>, _: &str) -> Shown {
     let mail = running.router.stats();
-    let here = format!(
-        "{} messages wait, {} are held, {} are dead",
-        running.router.pending(),
-        mail.held,
-        mail.dead
-    );
+    let waiting = counted(running.router.pending() as u64, "message");
+    let here = format!("{waiting} waiting, {} held, {} dead", mail.held, mail.dead);
     let rows = queue::destinations(&running.router);
     match rows.as_array().is_some_and(Vec::is_empty) {
         true => Ok(here),
@@ -72,5 +68,6 @@ fn act(running: &Arc<Running>, deed: &QueueDeed, ids: &str) -> Shown {
 pub(super) fn route(running: &Arc<Running>, destination: &str) -> Shown {
     let destination = Some(destination.trim()).filter(|name| !name.is_empty());
     let count = running.router.route_now(destination);
-    Ok(format!("{count} messages are tried now"))
+    let are = if count == 1 { "is" } else { "are" };
+    Ok(format!("{} {are} tried now", counted(count as u64, "message")))
 }

@@ -9,7 +9,7 @@ use crate::request::chain;
 use crate::server::Running;
 use crate::settings::{Effect, KEYS, Key, ROWS};
 use crate::stats;
-use crate::table::{columns, pairs};
+use crate::table::{columns, counted, pairs};
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_owned()).collect()
@@ -36,14 +36,14 @@ pub(super) fn server(running: &Arc<Running>, _: &str) -> Shown {
         ("version", format!("nelumbo {}", env!("CARGO_PKG_VERSION"))),
         ("host name", settings.text(Key::HostName).to_owned()),
         ("domains", domains.join(", ")),
-        ("data directory", running.site.dir.root().display().to_string()),
+        ("data directory", running.site.dir.absolute()),
         ("running for", clock),
         ("sessions", running.registry.len().to_string()),
         ("transactions", running.pool.status().done.to_string()),
         ("mail waiting", pending.to_string()),
         ("mail dead, held", format!("{}, {}", mail.dead, mail.held)),
         ("databases", databases),
-        ("log", format!("{} segments, durable to {}", log.segments, log.durable_lsn)),
+        ("log", format!("{}, durable to {}", counted(log.segments, "segment"), log.durable_lsn)),
         ("state", state),
     ];
     Ok(pairs(&rows.map(|(name, value)| (name.to_owned(), value))))
@@ -62,10 +62,11 @@ pub(super) fn tasks(running: &Arc<Running>, _: &str) -> Shown {
     }
     for door in doors::NAMES {
         let count = seats.iter().filter(|seat| seat.door.eq_ignore_ascii_case(door)).count();
-        rows.push(row([door, &format!("{count} sessions")]));
+        rows.push(row([door, &counted(count as u64, "session")]));
     }
     let pool = running.pool.status();
-    let state = format!("{} threads, {} busy, {} jobs wait", pool.threads, pool.busy, pool.waiting);
+    let (threads, wait) = (counted(pool.threads, "thread"), counted(pool.waiting, "job"));
+    let state = format!("{threads}, {} busy, {wait} waiting", pool.busy);
     rows.push(row(["Worker pool", &state]));
     rows.push(row(["Router", &router(running)]));
     for task in running.tasks.list() {
@@ -83,7 +84,7 @@ pub(super) fn tasks(running: &Arc<Running>, _: &str) -> Shown {
 fn router(running: &Running) -> String {
     match running.router.pending() {
         0 => "idle".to_owned(),
-        pending => format!("{pending} messages"),
+        pending => counted(pending as u64, "message"),
     }
 }
 
@@ -141,7 +142,8 @@ pub(super) fn database(running: &Arc<Running>, path: &str) -> Shown {
 }
 
 pub(super) fn dbcache(running: &Arc<Running>, _: &str) -> Shown {
-    stat(running, "Database.DbCache")
+    let state = if running.site.store.is_cache_enabled() { "on" } else { "switched off" };
+    Ok(format!("the cache is {state}\n{}", stat(running, "Database.DbCache")?))
 }
 
 pub(super) fn nlcache(running: &Arc<Running>, _: &str) -> Shown {

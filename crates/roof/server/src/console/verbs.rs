@@ -66,6 +66,10 @@ verbs! {
         "Tries the connection to the smart host";
     "dbcache flush", "", Quick(command::flush),
         "Writes every change into the database files and empties the log";
+    "dbcache disable", "", Quick(command::disable_cache),
+        "Closes databases as soon as nobody uses them, until dbcache enable or a restart";
+    "dbcache enable", "", Quick(command::enable_cache),
+        "Keeps databases open for their next use, as at the start";
     "dbcache show", "", Quick(show::dbcache),
         "The cache of open databases";
     "drop", "USER|all", Quick(command::drop_user),

@@ -34,6 +34,9 @@ pub struct UserSet {
     /// Bytes from which the person is warned; 0: never.
     #[serde(default)]
     pub warn_bytes: Option<u64>,
+    /// Largest message that the person may hand in, in bytes; 0: as the server.
+    #[serde(default)]
+    pub message_bytes_max: Option<u64>,
     /// Refuses or allows sign-in.
     pub disabled: Option<bool>,
     /// Makes or unmakes an administrator.

@@ -45,9 +45,17 @@ impl Chores {
     pub(super) fn start(running: Arc<Running>) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let working = shared.clone();
+        let mut hours = Hours::default();
+        hour_begun(&running, &mut hours);
         let builder = std::thread::Builder::new().name("chores".to_owned());
-        let thread = builder.spawn(move || work(&working, &running))?;
+        let thread = builder.spawn(move || work(&working, &running, hours))?;
         Ok(Self { shared, thread })
+    }
+
+    /// Begins the next round now.
+    #[cfg(test)]
+    pub(super) fn hurry(&self) {
+        self.shared.wake.notify_all();
     }
 
     /// Ends the thread after the round it is in.
@@ -60,9 +68,8 @@ impl Chores {
     }
 }
 
-fn work(shared: &Shared, running: &Arc<Running>) {
+fn work(shared: &Shared, running: &Arc<Running>, mut hours: Hours) {
     let mut recount = Recount::default();
-    let mut hours = Hours::default();
     let mut looked: Option<Instant> = None;
     let mut replay = Replay::default();
     let mut last_trouble = String::new();
@@ -98,10 +105,15 @@ fn work(shared: &Shared, running: &Arc<Running>) {
             looked = Some(Instant::now());
             minutes(running);
         }
-        if let Some(hour) = process::local_hour().and_then(|hour| hours.begun(hour)) {
+        if let Some(hour) = hour_begun(running, &mut hours) {
             begin_hour(running, hour);
         }
     }
+}
+
+/// The hour that has begun since the last look at the server's clock.
+fn hour_begun(running: &Running, hours: &mut Hours) -> Option<u8> {
+    hours.begun(process::local_hour(running.site.store.now())?)
 }
 
 /// Looks at the counters for `show performance` and the peaks.

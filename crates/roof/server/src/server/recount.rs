@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Running;
 use crate::admin;
+use crate::progress::Unheard;
 
 /// Time between two tries.
 const EVERY: Duration = Duration::from_secs(3600);
@@ -54,7 +55,7 @@ impl Drop for Done {
 fn count(running: &Running) {
     let objects = running.site.store.objects();
     for _ in 0..PASSES_MAX {
-        match admin::recount(&running.site.store) {
+        match admin::recount(&running.site.store, &mut Unheard) {
             Ok((report, uncounted)) => tracing::info!(
                 compared = report.compared,
                 differences = report.differences.len(),

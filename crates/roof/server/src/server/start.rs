@@ -29,7 +29,7 @@ use crate::programs;
 use crate::progress::Progress;
 use crate::settings::{Key, Settings};
 use crate::setup::make_certificate;
-use crate::site::{Site, SiteError};
+use crate::site::{Site, SiteError, fenced};
 use crate::smart_host::SmartHost;
 use crate::stats::ObjectTotals;
 use crate::tasks::Tasks;
@@ -225,7 +225,7 @@ fn tell(recovery: &Recovery) {
         );
     }
     for (path, reason) in &recovery.fenced {
-        tracing::error!("database {path} is fenced: {reason}");
+        tracing::error!("{}", fenced(path, reason));
     }
     for damage in &recovery.damage {
         tracing::error!("the transaction log is damaged: {damage}");

@@ -1,5 +1,6 @@
 //! A whole server within the test: mail in over SMTP, out over IMAP, stop, start, still there.
 
+mod agenda;
 mod console;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -285,7 +286,15 @@ fn statistics_have_the_names_administrators_know() {
         "Mail.Dead",
         "Mail.Waiting",
         "Database.DbCache.CurrentEntries",
+        "Database.DbCache.HighWaterMark",
+        "Database.DbCache.Lookups",
         "Database.DbCache.MaxEntries",
+        "SMTP.Sessions.Inbound.Active.SSL",
+        "IMAP.Sessions.Inbound.Peak.SSL",
+        "POP3.Sessions.Inbound.Peak.SSL",
+        "Mail.DBCacheEntries",
+        "Mail.DBCacheHits",
+        "Mail.DBCacheReads",
         "Mem.Allocated.Process",
         "Mem.PhysicalRAM",
         "SMTP.Sessions.Inbound.Active",

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::ini::{self, Meaning};
-use super::{Finding, KEYS, Key, Loaded, ROWS, Settings, SettingsError};
+use super::{Finding, KEYS, Key, Kind, Loaded, ROWS, Row, Settings, SettingsError};
 
 /// Longest configuration file, in bytes.
 const FILE_BYTES_MAX: usize = 1 << 20;
@@ -69,7 +69,7 @@ impl Reading<'_> {
         for (name, value) in table {
             let full = format!("{section}.{}", name.get_ref());
             let Some(key) = key_named(&full) else {
-                self.wrong(name.span().start, format!("{full}: there is no such setting"));
+                self.wrong(name.span().start, format!("{full}: {}", no_setting(section)));
                 continue;
             };
             self.take(&full, key, value);
@@ -77,14 +77,19 @@ impl Reading<'_> {
     }
 
     fn take(&mut self, name: &str, key: Key, value: &Spanned<DeValue<'_>>) {
+        let kind = ROWS[key as usize].kind;
         let text = plain(value.get_ref());
         let refusal = match &text {
+            Some(_) if !fits(kind, value.get_ref()) => Some(format!("must be {kind}, in quotes")),
             Some(text) => self.settings.set(key, text).err(),
-            None => Some(format!("must be {}", ROWS[key as usize].kind)),
+            None => Some(format!("must be {kind}")),
         };
         if let Some(refusal) = refusal {
             let written = || self.text.get(value.span())?.lines().next().map(str::to_owned);
-            let shown = text.or_else(written).unwrap_or_default();
+            let shown = match kind {
+                Kind::Secret => "…".to_owned(),
+                _ => text.or_else(written).unwrap_or_default(),
+            };
             self.wrong(value.span().start, format!("{name} = {shown}: {refusal}"));
         }
     }
@@ -135,6 +140,16 @@ impl Reading<'_> {
     }
 }
 
+/// That there is no such setting, and those of its section.
+fn no_setting(section: &str) -> String {
+    let inside = |row: &'static Row| row.name.split_once('.').filter(|(head, _)| *head == section);
+    let names: Vec<&str> = ROWS.iter().filter_map(inside).map(|(_, name)| name).collect();
+    match names.is_empty() {
+        true => "there is no such setting".to_owned(),
+        false => format!("there is no such setting; [{section}] has {}", names.join(", ")),
+    }
+}
+
 fn key_named(name: &str) -> Option<Key> {
     ROWS.iter().position(|row| row.name == name).map(|at| KEYS[at])
 }
@@ -143,6 +158,11 @@ fn key_named(name: &str) -> Option<Key> {
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     before.filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Whether a value is written as its kind is: texts, choices and times of day as strings.
+fn fits(kind: Kind, value: &DeValue<'_>) -> bool {
+    matches!(kind, Kind::Number { .. } | Kind::Switch | Kind::Addresses) || value.as_str().is_some()
 }
 
 /// The text of a value: of a list, its members joined by commas. `None` for what no setting takes.

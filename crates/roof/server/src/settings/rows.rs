@@ -159,6 +159,21 @@ rows! {
     OverQuota = "router.over_quota", Kind::Choice(&["bounce", "hold"]), "bounce", Live,
         "What becomes of mail for a mail file whose quota is used up: it goes back, or waits";
 
+    JournalMethod = "journaling.method", Kind::Choice(&["off", "database", "address"]), "off", Live,
+        "Copies mail that passes into a database of this server, or sends it to an address";
+    JournalDatabase = "journaling.database", Kind::Text, "mailjrn.nsf", Live,
+        "Database that mail is journaled into; it is made when it is missing at the start";
+    JournalRollover = "journaling.rollover_days", number(0, 3650, "days"), "0", Live,
+        "Days after which a new database is begun, with the date in its name (0: never)";
+    JournalAddress = "journaling.address", Kind::Text, "", Live,
+        "Address that journaled mail is sent to";
+    JournalMessages = "journaling.messages", Kind::JournalChoice, "all", Live,
+        "Mail that is journaled: all, or addresses and domains (@demo.test) with commas between; \
+         with from or to in front only mail from them or to them";
+    JournalTrouble = "journaling.in_trouble", Kind::Choice(&["hold", "pass"]), "hold", Live,
+        "What becomes of mail while the journal database does not take it: it waits, or goes on \
+         without being journaled";
+
     TransferHost = "transfer.host", Kind::Text, "", Live,
         "Smart host that takes mail for other domains (empty: such mail is refused)";
     TransferPort = "transfer.port", number(1, 65_535, "port"), "587", Live,
@@ -199,6 +214,9 @@ rows! {
         "Space the transaction log may take";
     LogSegmentBytes = "log.segment_bytes", number(MIB, GIB, "bytes"), "67108864", Restart,
         "Size of a log segment, a multiple of 4096";
+    LogGather = "log.gather_ms", number(0, 1000, "ms"), "10", Restart,
+        "How long a sync of the log waits for others to share it when several clients are at work \
+         (0: not at all)";
     LogStyle = "log.style", Kind::Choice(&["circular", "linear", "archive"]), "circular", Restart,
         "circular: segments are used again; linear: they are kept until log.bytes_max; archive: \
          they are copied to log.archive_path first";
@@ -210,7 +228,7 @@ rows! {
     RedoBytesMax = "log.redo_bytes_max", number(0, 512 * GIB, "bytes"), "0", Restart,
         "The same as a number of bytes, at least 16 MiB (0: as log.performance says)";
 
-    CacheEntries = "database.cache_entries", number(8, 1_000_000, "databases"), "2000", Restart,
+    CacheEntries = "database.cache_entries", number(8, 1_000_000, "databases"), "10000", Restart,
         "Databases kept open at once (bounded further by the limit of open files)";
     UnwrittenBytes = "database.unwritten_bytes_max", number(8 * MIB, 16 * GIB, "bytes"),
         "134217728", Restart,
@@ -233,7 +251,8 @@ rows! {
     ObjectBytesMin = "objects.bytes_min", number(1024, 64 * MIB, "bytes"), "4096", Restart,
         "Size from which a part of a message becomes an object of the object store";
     DedupeBytesMin = "objects.dedupe_bytes_min", number(4096, GIB, "bytes"), "65536", Restart,
-        "Size from which equal objects of different messages are kept once";
+        "Size from which equal objects of different messages are kept once; smaller ones when they \
+         come shortly after each other; 1073741824: never";
     PruneDefer = "objects.defer_s", number(0, 1_000_000_000, "s"), "2592000", Restart,
         "Time an object is kept that nobody refers to any more; longer than backups are kept";
     ObjectCare = "objects.care_interval_s", number(1, 1_000_000, "s"), "3600", Restart,

@@ -59,6 +59,18 @@ fn a_wrong_value_is_shown_as_it_was_written() {
 }
 
 #[test]
+fn text_is_written_as_text() {
+    let wrong = "[server]\nhost_name = 5\n[transfer]\npassword = 7\n[log]\nstyle = true\n";
+    let found = problems(wrong);
+    assert!(found[0].contains(":2: server.host_name = 5: must be text"), "{found:?}");
+    assert!(found[0].ends_with("in quotes"), "{found:?}");
+    assert!(found[1].contains(":4: transfer.password = …: must be secret text"), "{found:?}");
+    assert!(found[2].contains(":6: log.style = 1: must be one of circular"), "{found:?}");
+    // The names of notes.ini stand in a file of their own, where everything is text.
+    assert!(read("[ini]\nTRANSLOG_Path = 5\nServerTasks = 'Router'\n").is_ok());
+}
+
+#[test]
 fn values_are_taken() {
     let text = "[server]\nname = 'mail1/Example'\npool_tasks = 0x10\n\
                 [listen]\nsmtp = ['127.0.0.1:2025', '[::1]:2025']\nimaps = ''\n";
@@ -74,8 +86,11 @@ fn values_are_taken() {
 fn all_mistakes_are_told_at_once_with_their_lines() {
     let text = "[server]\npool_tasks = 5000\nnmae = 'x'\n[listen]\nsmtp = 'here'\n\
                 [log]\nstyle = 'round'\n";
+    let mut found = problems(text);
+    assert!(found[1].contains("[server] has name, domain, "), "{found:?}");
+    found[1].truncate("nelumbo.toml:3: server.nmae: there is no such setting".len());
     assert_eq!(
-        problems(text),
+        found,
         [
             "nelumbo.toml:2: server.pool_tasks = 5000: must be 0 to 1024 threads",
             "nelumbo.toml:3: server.nmae: there is no such setting",

@@ -25,6 +25,12 @@ pub(super) static FAMILIES: &[Family] = &[
         "Sessions turned away because too many were open",
     ),
     family("*.Sessions.Inbound.Total.SSL", "nelumbo_sessions_tls_total", "Sessions that used TLS"),
+    family("*.Sessions.Inbound.Active.SSL", "nelumbo_tls_sessions", "Sessions under TLS now"),
+    family(
+        "*.Sessions.Inbound.Peak.SSL",
+        "nelumbo_tls_sessions_peak",
+        "Most sessions under TLS at once",
+    ),
     family(
         "*.Sessions.Inbound.Total.SSL.Bad_Handshake",
         "nelumbo_tls_handshakes_failed_total",
@@ -99,6 +105,17 @@ pub(super) static FAMILIES: &[Family] = &[
     family("Mail.Reports", "nelumbo_mail_reports_total", "Delivery reports made"),
     family("Mail.Transferred", "nelumbo_mail_transferred_total", "Transfers to other hosts"),
     family("Mail.TransferFailures", "nelumbo_mail_transfer_failures_total", "Failed transfers"),
+    family("Mail.Journal.Messages", "nelumbo_mail_journaled_total", "Messages journaled"),
+    family(
+        "Mail.Journal.Failures",
+        "nelumbo_mail_journal_failures_total",
+        "Tries to journal a message that failed",
+    ),
+    family(
+        "Mail.Journal.Passed",
+        "nelumbo_mail_journal_passed_total",
+        "Messages that went on without being journaled",
+    ),
     family(
         "Mail.AverageDeliverTime",
         "nelumbo_mail_deliver_mean_seconds",

@@ -34,6 +34,7 @@ impl House {
             forward: None,
             admin: false,
             disabled: false,
+            message_bytes_max: 0,
         };
         let (server, domain) = ("CN=mail1/O=Demo".to_owned(), "demo.test".to_owned());
         let items = PersonItems { person, server, domain, credential: None };

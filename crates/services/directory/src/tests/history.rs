@@ -30,6 +30,7 @@ fn note(unid: Unid, short: &str, common: &str, aliases: &[&str]) -> Note {
         forward: None,
         admin: false,
         disabled: false,
+        message_bytes_max: 0,
     };
     let (server, domain) = ("CN=mail1/O=Demo".to_owned(), "demo.test".to_owned());
     let items = PersonItems { person, server, domain, credential: None };

@@ -8,6 +8,7 @@ fn a_new_mail_file_has_its_folders() {
     let shown: Vec<_> =
         folders.iter().map(|f| (f.name.as_str(), f.special_use.as_deref(), f.subscribed)).collect();
     let wanted = [
+        ("Archive", Some("\\Archive"), true),
         ("Drafts", Some("\\Drafts"), true),
         ("INBOX", None, true),
         ("Junk", Some("\\Junk"), true),

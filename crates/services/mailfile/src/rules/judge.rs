@@ -43,6 +43,8 @@ struct Facts {
 pub struct Verdict {
     /// Into this folder; `None`: INBOX. `\Junk` and its like mean a special use.
     pub folder: Option<String>,
+    /// The sender is blocked: that is why.
+    pub blocked: bool,
     /// Into these folders as well.
     pub copies: Vec<String>,
     /// Into no folder but those of `copies`.
@@ -66,6 +68,7 @@ pub fn judge(rules: &RuleSet, letter: &Letter<'_>) -> Verdict {
     let facts = letter.facts();
     if !rules.blocked.is_empty() && facts.senders.iter().any(|sender| rules.blocks(sender)) {
         verdict.folder = Some(BLOCKED_FOLDER.to_owned());
+        verdict.blocked = true;
         return verdict;
     }
     for rule in &rules.rules {

@@ -128,7 +128,7 @@ fn blocked_senders_go_to_junk_before_all_rules() {
     for (blocked, sender, wanted) in cases {
         let rules = vec![rule(&[], &["move A", "forward x@far.test"])];
         let expected = if wanted {
-            moved("\\Junk")
+            Verdict { blocked: true, ..moved("\\Junk") }
         } else {
             Verdict { forward: vec!["x@far.test".to_owned()], ..moved("A") }
         };

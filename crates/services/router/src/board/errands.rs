@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Board, Errand, Job, Phase, State};
+use crate::lockouts::Lockout;
 use crate::status::TransferRow;
 
 impl Board {
@@ -63,10 +64,21 @@ impl Board {
         self.carry.notify_one();
     }
 
-    /// The destination was reached.
-    pub(crate) fn reached(&self, to: &str) {
-        self.state.lock().lanes.reached(to);
+    /// The destination was reached; whether it could not before.
+    pub(crate) fn reached(&self, to: &str) -> bool {
+        let is_back = self.state.lock().lanes.reached(to);
         self.carry.notify_all();
+        is_back
+    }
+
+    /// The destinations that are left alone now.
+    pub(crate) fn lockouts(&self) -> Vec<Lockout> {
+        self.state.lock().lanes.lockouts(Instant::now())
+    }
+
+    /// Leaves these destinations alone as soon as there is mail for them.
+    pub(crate) fn restore(&self, lockouts: Vec<Lockout>) {
+        self.state.lock().lanes.restore(lockouts, Instant::now());
     }
 
     /// The destination could not be reached: it is left alone for what `wait` says of the number

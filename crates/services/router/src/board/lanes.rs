@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use note::Unid;
 
 use super::Job;
+use crate::lockouts::Lockout;
 use crate::status::TransferRow;
 
 /// Most messages that wait for one destination; the rest stays in mail.box until it has drained.
@@ -119,6 +120,8 @@ impl Lane {
 #[derive(Default)]
 pub(crate) struct Lanes {
     lanes: BTreeMap<Arc<str>, Lane>,
+    /// Closed before a restart, and no mail for them yet.
+    kept: BTreeMap<Arc<str>, Lane>,
     served: u64,
     /// Most threads at work for one destination.
     pub each: usize,
@@ -127,7 +130,9 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Queues a message, not before `due`; false when the lane is full.
     pub(crate) fn push(&mut self, to: &Arc<str>, job: Job, due: Option<Instant>) -> bool {
-        let lane = self.lanes.entry(to.clone()).or_default();
+        let kept = &mut self.kept;
+        let lane = self.lanes.entry(to.clone());
+        let lane = lane.or_insert_with(|| kept.remove(to).unwrap_or_default());
         if lane.len() >= LANE_MAX {
             lane.overflow = true;
             return false;
@@ -183,13 +188,36 @@ impl Lanes {
         room
     }
 
-    /// The destination was reached.
-    pub(crate) fn reached(&mut self, name: &str) {
-        if let Some(lane) = self.lanes.get_mut(name) {
-            lane.failures = 0;
-            lane.closed_until = None;
-            lane.last_error = None;
-        }
+    /// The destination was reached; whether it could not before.
+    pub(crate) fn reached(&mut self, name: &str) -> bool {
+        let Some(lane) = self.lanes.get_mut(name) else { return false };
+        lane.closed_until = None;
+        lane.last_error = None;
+        std::mem::take(&mut lane.failures) > 0
+    }
+
+    /// The destinations that are left alone.
+    pub(crate) fn lockouts(&self, now: Instant) -> Vec<Lockout> {
+        let row = |(to, lane): (&Arc<str>, &Lane)| {
+            let left = lane.closed_until?.checked_duration_since(now)?;
+            let error = lane.last_error.clone().unwrap_or_default();
+            Some(Lockout { to: to.clone(), failures: lane.failures, left, error })
+        };
+        self.lanes.iter().chain(&self.kept).filter_map(row).collect()
+    }
+
+    /// Leaves these alone as soon as there is mail for them.
+    pub(crate) fn restore(&mut self, lockouts: Vec<Lockout>, now: Instant) {
+        let lane = |lockout: Lockout| {
+            let lane = Lane {
+                failures: lockout.failures,
+                closed_until: now.checked_add(lockout.left),
+                last_error: Some(lockout.error),
+                ..Lane::default()
+            };
+            (lockout.to, lane)
+        };
+        self.kept = lockouts.into_iter().map(lane).collect();
     }
 
     /// The destination could not be reached: it is left alone for what `wait` says of the number

@@ -1,4 +1,5 @@
 use super::*;
+use crate::lockouts::Lockout;
 
 fn job(number: u8) -> Job {
     Job::new(Unid([number; 16]), 0, None)
@@ -243,6 +244,31 @@ fn a_claim_takes_a_message_out_wherever_it_waits() {
     board.done(&lane.unid);
     assert_eq!((board.counts(), board.transfers()), (Counts::default(), vec![]));
     board.wait_idle();
+}
+
+#[test]
+fn a_destination_that_was_closed_before_is_closed_when_there_is_mail_for_it() {
+    let board = Board::default();
+    let lockout = |to: &str| Lockout {
+        to: to.into(),
+        failures: 4,
+        left: Duration::from_secs(3_600),
+        error: "gone".to_owned(),
+    };
+    board.restore(vec![lockout("a"), lockout("b")]);
+    assert_eq!(board.transfers(), [], "nothing waits for them");
+    enlane(&board, far(1), "a", Duration::ZERO);
+    assert!(errand(&board, Some("a")).is_none());
+    board.wait_idle();
+    let row = board.transfers().remove(0);
+    assert_eq!((row.waiting, row.attempts_failed, row.last_error), (1, 4, Some("gone".to_owned())));
+    let kept: Vec<_> = board.lockouts().iter().map(|lockout| lockout.to.to_string()).collect();
+    assert_eq!(kept, ["a", "b"]);
+    assert_eq!(board.retry_now(None), 1);
+    let (to, _) = errand(&board, None).unwrap();
+    assert!(board.reached(&to));
+    assert!(!board.reached(&to));
+    assert_eq!(board.lockouts().len(), 1);
 }
 
 #[test]

@@ -68,6 +68,8 @@ fn recipients_get_the_note_without_router_items() {
         delay_told: true,
         crashes: 1,
         own: true,
+        journaled: true,
+        retry: Some((2, TimeDate(7))),
     };
     let mut wrapped = wrap(note(), &envelope);
     wrapped.touch(TimeDate(9));

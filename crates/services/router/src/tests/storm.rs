@@ -34,6 +34,8 @@ struct Expected {
     taken: BTreeSet<String>,
     /// Addresses that a report must name.
     refused: BTreeSet<String>,
+    /// Queue ids of what goes to anybody, and so into the journal.
+    journaled: BTreeSet<note::Unid>,
 }
 
 /// A host that answers as the dice say; who is refused is refused for good.
@@ -92,6 +94,13 @@ fn deposit(place: &Place, dice: &mut Dice, number: &mut usize, expected: &mut Ex
     let written = place.router.deposit(letter("ada@demo.test", &to)).unwrap();
     place.store.durable(written.lsn).wait().unwrap();
     expected.local.insert(written.value.0, local);
+    if to.iter().any(|address| !address.starts_with("ghost")) {
+        expected.journaled.insert(written.value.0);
+    }
+}
+
+fn journaled(fake: &Fake) -> RouterOptions {
+    RouterOptions { journal: Some(super::journal::into_database()), ..with_courier(fake) }
 }
 
 /// The server ends without a word and is started anew.
@@ -100,7 +109,7 @@ fn crash(place: Place, fake: &Fake) -> Place {
     router.stop();
     drop((router, directory, store));
     let (store, directory) = open(dir.path());
-    let router = Router::start(store.clone(), directory.clone(), with_courier(fake)).unwrap();
+    let router = Router::start(store.clone(), directory.clone(), journaled(fake)).unwrap();
     Place { router, directory, store, dir }
 }
 
@@ -124,6 +133,11 @@ fn check(place: &Place, fake: &Fake, expected: &Expected, seed: u64) {
     let lost: Vec<_> = expected.taken.iter().filter(|address| !seen.contains(*address)).collect();
     assert!(lost.is_empty(), "seed {seed}: {lost:?} never left");
     assert_eq!(left(place), [], "seed {seed}");
+    let copies = unids(&super::journal::journal(&place.store));
+    let apart: BTreeSet<_> = copies.iter().copied().collect();
+    assert!(apart.is_superset(&expected.journaled), "seed {seed}: journaled");
+    let all = expected.journaled.len() + reports.len();
+    assert_eq!((copies.len(), apart.len()), (all, all), "seed {seed}: journaled once");
 }
 
 #[test]
@@ -132,6 +146,7 @@ fn nobody_is_forgotten_and_nobody_is_told_twice() {
     for seed in one.map_or(0..SEEDS, |seed: u64| seed..seed + 1) {
         let (fake, mut dice) = (Fake::default(), Dice(seed.wrapping_mul(7_919).wrapping_add(1)));
         let mut place = super::transfer::far_place(&NAMES, &fake);
+        place.router.configure(journaled(&fake)).unwrap();
         group(&place.directory, "Team", &["bob", "eve"]);
         let (mut expected, mut number) = (Expected::default(), 0);
         for _ in 0..ROUNDS {

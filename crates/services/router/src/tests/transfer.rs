@@ -57,6 +57,10 @@ impl Fake {
         self.0.lock().got.clone()
     }
 
+    fn opened(&self) -> usize {
+        self.0.lock().opened
+    }
+
     /// Destination and recipients of everything handed over, sorted.
     pub(super) fn seen(&self) -> Vec<(String, Vec<String>)> {
         let addresses = |got: &Got| got.recipients.iter().map(|r| r.address.clone()).collect();
@@ -141,6 +145,19 @@ fn clocked(names: &[&str], options: RouterOptions) -> (Place, Arc<txlog::ManualC
     directory.add_people(names.iter().map(|name| person(name)).collect()).unwrap();
     let router = Router::start(store.clone(), directory.clone(), options).unwrap();
     (Place { router, directory, store, dir }, clock)
+}
+
+/// The server ends in order and is started anew.
+fn restart(place: Place, fake: &Fake) -> Place {
+    let Place { router, directory, store, dir } = place;
+    router.wait_idle();
+    router.stop();
+    store.close().unwrap();
+    drop((router, directory, store));
+    let (store, directory) = open(dir.path());
+    let router = Router::start(store.clone(), directory.clone(), with_courier(fake)).unwrap();
+    router.wait_idle();
+    Place { router, directory, store, dir }
 }
 
 fn report_of(place: &Place, name: &str) -> String {
@@ -283,16 +300,38 @@ fn mail_for_other_hosts_survives_a_restart() {
     fake.set_down("one.hop", true);
     let place = far_place(&["ada"], &fake);
     let id = send(&place, letter("ada@demo.test", &["x@one.hop"]));
-    let Place { router, directory, store, dir } = place;
-    router.stop();
-    store.close().unwrap();
-    drop((router, directory, store));
     fake.set_down("one.hop", false);
-    let (store, directory) = open(dir.path());
-    let router = Router::start(store.clone(), directory.clone(), with_courier(&fake)).unwrap();
-    router.wait_idle();
-    assert_eq!(router.messages(&Filter::default(), 10).unwrap(), [], "{id}");
-    assert_eq!(fake.got().len(), 1);
+    let opened = fake.opened();
+    let place = restart(place, &fake);
+    let waiting = left(&place);
+    assert_eq!((waiting.len(), waiting[0].id, fake.opened()), (1, id, opened), "not yet");
+    assert_eq!(waiting[0].cause.as_deref(), Some("nobody answers"));
+    let row = place.router.transfers().remove(0);
+    assert_eq!((row.waiting, row.attempts_failed), (1, 1));
+    assert!(row.next_try_s.unwrap() > 200, "what is left of five minutes");
+    place.router.route_now(None);
+    place.router.wait_idle();
+    assert_eq!((left(&place), fake.got().len()), (vec![], 1));
+    let place = restart(place, &fake);
+    send(&place, letter("ada@demo.test", &["x@one.hop"]));
+    assert_eq!((left(&place), fake.got().len()), (vec![], 2), "it is not closed any more");
+}
+
+#[test]
+fn who_is_put_off_waits_on_after_a_restart() {
+    let fake = Fake::default();
+    fake.behave(|got| Ok(vec![Answer::NotNow(said(451, "4.2.1")); got.recipients.len()]));
+    let place = far_place(&["ada"], &fake);
+    let id = send(&place, letter("ada@demo.test", &["busy@one.hop"]));
+    fake.behave(|got| Ok(vec![Answer::Taken { reports: true }; got.recipients.len()]));
+    let place = restart(place, &fake);
+    assert_eq!((left(&place).len(), fake.got().len()), (1, 1), "not yet");
+    let row = place.router.transfers().remove(0);
+    assert!(row.attempts_failed == 0 && row.next_try_s.unwrap() > 200, "{row:?}");
+    let place = restart(place, &fake);
+    place.router.release(id).unwrap();
+    place.router.wait_idle();
+    assert_eq!((left(&place), fake.got().len()), (vec![], 2), "a release waits for nothing");
 }
 
 #[test]

@@ -14,6 +14,10 @@ fn views_give_single_sections() {
         assert_eq!(view.defects(), parsed.defects, "{name}");
         let root = &parsed.parts[0];
         assert_eq!(view.root(), Ok((root.header.clone(), root.body.clone())), "{name}");
+        let short = view.without_preview();
+        let wanted = crate::Parsed { preview: String::new(), ..parsed };
+        assert_eq!(summary_decode(&short).as_ref(), Ok(&wanted), "{name}");
+        assert!(short.len() <= bytes.len(), "{name}");
     }
 }
 

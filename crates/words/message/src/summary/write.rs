@@ -1,7 +1,7 @@
 //! Packing.
 
 use super::{SUMMARY_VERSION, address_bits, envelope_bits, part_bits};
-use crate::{Address, Envelope, Kind, Parsed, Part};
+use crate::{Address, Defects, Envelope, Kind, Parsed, Part};
 
 pub(super) fn summary(parsed: &Parsed) -> Vec<u8> {
     let mut envelope = Sink(Vec::with_capacity(256));
@@ -19,6 +19,18 @@ pub(super) fn summary(parsed: &Parsed) -> Vec<u8> {
         out.part(index as u64, part, before);
         before = part.header.end;
     }
+    out.0
+}
+
+/// A summary of sections that are packed already, with an empty preview.
+pub(super) fn shortened(defects: Defects, envelope: &[u8], parts: &[u8]) -> Vec<u8> {
+    let mut out = Sink(Vec::with_capacity(12 + envelope.len() + parts.len()));
+    out.0.push(SUMMARY_VERSION);
+    out.number(u64::from(defects.0));
+    out.number(envelope.len() as u64);
+    out.number(0);
+    out.0.extend_from_slice(envelope);
+    out.0.extend_from_slice(parts);
     out.0
 }
 

@@ -58,6 +58,15 @@ fn what_cannot_be_read_is_a_finding_and_what_is_wrong_is_refused() {
     let Reply::Finding { value } = ask(&site, files(MailForm::Mbox, &file)) else { panic!() };
     assert_eq!(counts(&value), (0, 0, 1));
     assert!(value["problems"][0]["place"].as_str().unwrap().ends_with("notes"));
+    for form in [MailForm::Mbox, MailForm::Maildir, MailForm::Eml] {
+        let (name, path, folders) = ("ada".to_owned(), file.clone(), Vec::new());
+        let export = MailWork::Export { name, form, path, folders };
+        let Reply::Refused { reason } = ask(&site, export) else { panic!("{form:?}") };
+        assert!(
+            reason.ends_with("notes: a file of this name is there; give a directory"),
+            "{reason}"
+        );
+    }
     let missing = dir.path().join("missing");
     for form in [MailForm::Mbox, MailForm::Maildir, MailForm::Eml] {
         assert!(matches!(ask(&site, files(form, &missing)), Reply::Refused { .. }), "{form:?}");

@@ -117,6 +117,22 @@ fn tasks_have_names_orders_and_reasons() {
 }
 
 #[test]
+fn the_cache_of_databases_is_switched_off_and_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, server) = served(&dir);
+    let is_on = || say(&data, "show dbcache").unwrap().starts_with("the cache is on");
+    assert!(is_on());
+    say(&data, "dbcache disable").unwrap();
+    assert!(!is_on());
+    deliver(&server, "Uncached");
+    let shown = say(&data, "show dbcache").unwrap();
+    assert!(!shown.contains("Database.DbCache.Closes = 0"), "{shown}");
+    say(&data, "dbcache enable").unwrap();
+    assert!(is_on());
+    assert_eq!(server.stop(), Outcome::Stopped);
+}
+
+#[test]
 fn tasks_that_the_settings_leave_out_are_not_started() {
     let dir = tempfile::tempdir().unwrap();
     let (data, mut settings) = example(&dir);
