@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2086
 # Settings and functions shared by the measuring scripts. Source it; it starts nothing.
 # Everything is kept below $PEERS (default /tmp/peers). The measured server's data lie on a loop-mounted ext4
 # volume of their own, so that the volume's line in /proc/diskstats counts this server and nobody else.
@@ -14,12 +15,22 @@ SMTP_PORT=${SMTP_PORT:-2525} IMAP_PORT=${IMAP_PORT:-1143} POP3_PORT=${POP3_PORT:
 NELUMBO_OFFSET=${NELUMBO_OFFSET:-3000}
 VMAIL_UID=5000
 
+# Limits that let NUSERS people work at once, each with an IMAP connection of their own and some that are being closed.
+# A process of smtpd serves one connection; a tenth of the people sends at the same moment, at most.
+IMAP_PROCESSES=$((NUSERS * 2 + 400))
+LOGIN_CLIENTS=$((NUSERS * 2 + 1000))
+SMTP_PROCESSES=$((NUSERS / 10 > 100 ? NUSERS / 10 : 100))
+[ "$SMTP_PROCESSES" -le 600 ] || SMTP_PROCESSES=600
+
 # Where processes are counted. cgroup v1: cpuacct for CPU, and the v2 twin for bpftrace's filter. cgroup v2 alone: both.
 # Neither: a file of process ids, and CPU from /proc/PID/stat.
 TOP=$(basename "$PEERS")
 if [ -d /sys/fs/cgroup/cpuacct ]; then CG=/sys/fs/cgroup/cpuacct/$TOP CG2=/sys/fs/cgroup/unified/$TOP
 elif [ -w /sys/fs/cgroup/cgroup.procs ]; then CG=/sys/fs/cgroup/$TOP CG2=$CG
 else CG=$PEERS/groups CG2=/nowhere; fi
+
+# every server may open as many files as the system lets it
+ulimit -n "$(ulimit -Hn)" 2>/dev/null
 
 log() { echo "[peers] $*" >&2; }
 die() { log "$*"; exit 1; }
@@ -38,10 +49,12 @@ render() {
   mkdir -p "$(dirname "$out")"; printf '%s\n' "$text" > "$out"
 }
 
-# fresh_volume: a new, empty ext4 at $DATA (without loop devices: a plain directory; device figures are then missing)
+# fresh_volume: a new, empty ext4 at $DATA (without loop devices, or when PLAIN_FOLDER is set: a plain directory; device
+# figures are then missing)
 fresh_volume() {
   drop_volume
   mkdir -p "$DATA"; chmod 755 "$PEERS" "$DATA"
+  [ -z "${PLAIN_FOLDER:-}" ] || return 0
   local l; l=$(losetup -f 2>/dev/null) || { log "no loop device: bytes on the device are not measured"; return 0; }
   rm -f "$IMG"; truncate -s "$IMG_SIZE" "$IMG"
   mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 "$IMG" || die "mkfs.ext4 failed"
@@ -80,6 +93,9 @@ stop_group() {
   done
   [ -z "$(group_pids "$1")" ] || die "processes of $1 are still there: $(group_pids "$1" | tr '\n' ' ')"
   case $CG in "$PEERS"/*) rm -rf "${CG:?}/$1" ;; esac
+  # the empty groups go too; others of the same TOP may still be in use
+  rmdir "$CG/$1"/*/ "$CG/$1" "$CG" "$CG2/$1" "$CG2" 2>/dev/null
+  return 0
 }
 wait_port() { # wait_port PORT [seconds]
   local i; for i in $(seq 1 $(( ${2:-15} * 10 ))); do

@@ -18,8 +18,13 @@ fresh_volume
 mkdir -p "$DATA"/postfix/{spool,lib} "$DATA"/dovecot/{run,state} "$DATA"/mail "$DATA"/attach
 chown postfix "$DATA"/postfix/lib; chown $VMAIL_UID:$VMAIL_UID "$DATA"/mail "$DATA"/attach
 
-# each of 200 users in IDLE needs an inotify instance; the usual limit of 128 a user makes the rest poll
-[ "$(cat /proc/sys/fs/inotify/max_user_instances)" -ge 1024 ] || sysctl -qw fs.inotify.max_user_instances=1024
+# each user in IDLE needs an inotify instance; the usual limit of 128 for all makes the rest poll
+WATCHES=$((NUSERS * 2 + 1024))
+for limit in max_user_instances max_user_watches; do
+  [ "$(cat /proc/sys/fs/inotify/$limit)" -ge $WATCHES ] || sysctl -qw fs.inotify.$limit=$WATCHES
+done
+# one process for each connection
+[ "$(cat /proc/sys/kernel/pid_max)" -ge $((NUSERS * 4 + 8192)) ] || sysctl -qw kernel.pid_max=$((NUSERS * 4 + 8192))
 
 CONF=$PEERS/etc/dovecot-$FORMAT
 if [ "$FORMAT" = mdbox ]; then

@@ -1,14 +1,16 @@
 //! Tasks of the workspace: `cargo xtask tidy | crash | powerloss | flip | faults | soak | restart |
-//! peers`.
+//! peers | curve`.
 #![allow(clippy::print_stdout, reason = "the tasks report on standard output")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod crash;
+mod curve;
 mod faults;
 mod flip;
 mod peers;
 mod restart;
 mod soak;
+mod stage;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +33,13 @@ cargo xtask soak [--minutes N] [--seed S]        load and administration without
 cargo xtask restart [--databases N] [--megabytes M]
                                                  time until a killed server with a long log answers
 cargo xtask peers [options of bench.py]          measure beside Postfix and Dovecot
+cargo xtask peers --workload W --users N [--rounds N] [--messages M] [--seed S] [--peak]
+            [--speed S] [--ramp T] [--steady T] [--max-response T] [--via WAY]
+                                                 the same with a workload of `nelumbo bench`, in
+                                                 turns; --peak: the most users of each
+cargo xtask curve [--only users|messages|recipients] [--quick] [--seed S]
+                                                 what users, messages and recipients cost this
+                                                 server
 ";
 
 fn main() -> ExitCode {
@@ -50,9 +59,8 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "restart" => {
             run(task, restart::Options::parse(rest), restart::run)
         }
-        Some((task, rest)) if task == "peers" => {
-            report(task, peers::run(&workspace(), rest).map(|()| Vec::new()))
-        }
+        Some((task, rest)) if task == "peers" => run(task, peers::Options::parse(rest), peers::run),
+        Some((task, rest)) if task == "curve" => run(task, curve::Options::parse(rest), curve::run),
         _ => {
             eprint!("{USAGE}");
             ExitCode::from(2)

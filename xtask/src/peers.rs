@@ -1,4 +1,8 @@
-//! Measures this server and Postfix + Dovecot one after the other, and prints the tables.
+//! Measures this server and Postfix + Dovecot one after the other, and prints the tables: a fixed
+//! load, or with `--workload` one of the load driver's.
+
+mod spread;
+mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,9 +17,38 @@ const PARTS: [(&str, &[&str]); 3] = [
     ("-idle", &["--phases", "idle"]),
 ];
 
+pub use spread::short;
+
+/// What the command line asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Options {
+    /// The fixed load, with options for its driver.
+    Fixed(Vec<String>),
+    /// A workload of the load driver.
+    Workload(workload::Options),
+}
+
+impl Options {
+    /// Parses the arguments: with `--workload` those of a workload.
+    pub fn parse(arguments: &[String]) -> Result<Self, String> {
+        match arguments.iter().any(|argument| argument == "--workload") {
+            true => workload::Options::parse(arguments).map(Self::Workload),
+            false => Ok(Self::Fixed(arguments.to_vec())),
+        }
+    }
+}
+
+/// Measures what is asked for. Gives what went wrong.
+pub fn run(root: &Path, options: Options) -> Result<Vec<String>, String> {
+    match options {
+        Options::Fixed(arguments) => fixed(root, &arguments).map(|()| Vec::new()),
+        Options::Workload(options) => workload::run(root, &options),
+    }
+}
+
 /// Runs the scripts of `xtask/peers`; `arguments` go to the load driver of both. With arguments
 /// only the first part runs, with what they ask for.
-pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+fn fixed(root: &Path, arguments: &[String]) -> Result<(), String> {
     let scripts = root.join("xtask/peers");
     let parts = if arguments.is_empty() { &PARTS[..] } else { &PARTS[..1] };
     for (name, options) in parts {
