@@ -12,6 +12,7 @@ mod care;
 mod catalog;
 mod checkpoint;
 mod counts;
+mod desk;
 mod error;
 mod hot;
 mod list;

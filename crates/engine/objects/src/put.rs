@@ -5,6 +5,7 @@ use std::sync::Arc;
 use note::{Dbiid, ObjectHash, Ticket};
 use txlog::{Lsn, RecordKind, Space};
 
+use crate::desk::{Desk, with_desk};
 use crate::record::{self, BLOCKS_MAX, BlockAddress, Entry};
 use crate::squeeze::Packer;
 use crate::{Objects, ObjectsError, Pin, SHARING_OFF_BYTES};
@@ -37,8 +38,8 @@ impl Drop for OpenPut<'_> {
 impl Objects {
     /// Stores content, or finds it when it is already there: large content is looked up, small is
     /// found when it came since the last checkpoint, as the copy of a message that was just sent.
-    /// Then the stored blocks are compared with it, unless this process did so within the hour,
-    /// and it is written anew when they differ.
+    /// Then the stored blocks are read and their sums compared with its own, unless this process
+    /// did so within the hour, and it is written anew when they are damaged.
     ///
     /// The object is durable when the log is durable up to any record appended afterwards. Hold the
     /// pin until the record that refers to it is appended and counted.
@@ -106,17 +107,30 @@ impl Objects {
         Ok(known.filter(|entry| entry.length == ticket.length).map(|_| pin))
     }
 
+    /// Whether the stored blocks are sound, and their sums those of the content.
     fn compare(&self, entry: &Entry, content: &[u8]) -> Result<(), ObjectsError> {
         let mut rest = content;
-        let mut stored = Vec::with_capacity(self.options.block_bytes);
         for (index, block) in entry.blocks.iter().enumerate() {
-            stored.clear();
-            self.read_block(entry, index, 0..block.raw_bytes as usize, &mut stored)?;
-            rest = rest.strip_prefix(&stored[..]).ok_or_else(|| {
-                self.damage(entry, index, "content differs from what has its hash".into())
-            })?;
+            let raw = rest.split_off(..block.raw_bytes as usize);
+            if !with_desk(|desk| self.is_equal(entry, index, raw, desk))? {
+                let reason = "content differs from what has its hash";
+                return Err(self.damage(entry, index, reason.into()));
+            }
         }
         Ok(())
+    }
+
+    fn is_equal(
+        &self,
+        entry: &Entry,
+        index: usize,
+        raw: Option<&[u8]>,
+        desk: &mut Desk,
+    ) -> Result<bool, ObjectsError> {
+        let block = record::decode_block(self.load_block(entry, index, &mut desk.record)?);
+        Ok(block.zip(raw).is_some_and(|(block, raw)| {
+            block.raw_bytes as usize == raw.len() && block.crc == crc32fast::hash(raw)
+        }))
     }
 
     fn was_verified(&self, hash: &ObjectHash) -> bool {

@@ -4,10 +4,12 @@ use std::io::ErrorKind;
 use std::ops::Range;
 
 use note::Ticket;
-use txlog::{DiskFile, Head, LogError, Lsn, RecordKind, read_record};
+use txlog::{Head, LogError, Lsn, RecordKind, read_known};
 
-use crate::record::Entry;
-use crate::{Objects, ObjectsError, squeeze};
+use crate::desk::{Desk, with_desk};
+use crate::record::{BLOCK_HEADER_BYTES, BlockAddress, Entry};
+use crate::squeeze::{self, UnpackError};
+use crate::{Objects, ObjectsError};
 
 impl Objects {
     /// Appends the bytes `range` of an object to `out`; only the blocks concerned are read, and
@@ -72,7 +74,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Appends a part of one block to `out`; the whole block is checked.
+    /// Appends a part of one block to `out`; the whole block is checked, unless it is the one that
+    /// this thread checked last.
     pub(crate) fn read_block(
         &self,
         entry: &Entry,
@@ -81,41 +84,59 @@ impl Objects {
         out: &mut Vec<u8>,
     ) -> Result<(), ObjectsError> {
         let length = entry.blocks[index].raw_bytes as usize;
-        let payload = self.load_block(entry, index)?;
-        let before = out.len();
-        let unpacked = if part == (0..length) {
-            out.resize(before + length, 0);
-            squeeze::unpack(&payload, &mut out[before..]).inspect_err(|_| out.truncate(before))
-        } else {
-            squeeze::with_scratch(length, |raw| {
-                squeeze::unpack(&payload, raw).map(|()| out.extend_from_slice(&raw[part]))
-            })
-        };
-        unpacked.map_err(|error| self.damage(entry, index, error.to_string()))
+        with_desk(|desk| {
+            let wrong = |error: UnpackError| self.damage(entry, index, error.to_string());
+            if part == (0..length) {
+                let payload = self.load_block(entry, index, &mut desk.record)?;
+                return squeeze::unpack(payload, length, out).map_err(wrong);
+            }
+            let before = entry.blocks[..index].iter().map(|block| u64::from(block.raw_bytes));
+            let place = (entry.hash, before.sum());
+            if let Some(raw) = desk.raw.get(place, length) {
+                out.extend_from_slice(&raw[part]);
+                return Ok(());
+            }
+            let Desk { record, raw } = desk;
+            let payload = self.load_block(entry, index, record)?;
+            let raw = raw.unpack(place, length, payload).map_err(wrong)?;
+            out.extend_from_slice(&raw[part]);
+            Ok(())
+        })
     }
 
-    /// The payload of a block's record; the record's checksum is checked.
-    pub(crate) fn load_block(&self, entry: &Entry, index: usize) -> Result<Vec<u8>, ObjectsError> {
-        let block = entry.blocks[index];
-        let (head, payload) =
-            self.load_record(block.lsn).map_err(|error| self.block_error(entry, index, error))?;
-        if head.kind != RecordKind::ObjectBlock || payload.len() != block.stored_bytes as usize {
-            return Err(self.damage(entry, index, "another record stands there".into()));
+    /// The payload of a block's record, which is read into `record`; the record's checksum is
+    /// checked.
+    pub(crate) fn load_block<'a>(
+        &self,
+        entry: &Entry,
+        index: usize,
+        record: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], ObjectsError> {
+        let BlockAddress { lsn, raw_bytes, stored_bytes } = entry.blocks[index];
+        let other = || self.damage(entry, index, "another record stands there".into());
+        if stored_bytes as usize > raw_bytes as usize + BLOCK_HEADER_BYTES {
+            return Err(other());
         }
-        Ok(payload)
+        let head = self
+            .load_record(lsn, stored_bytes, record)
+            .map_err(|error| self.block_error(entry, index, error))?;
+        if head.kind != RecordKind::ObjectBlock {
+            return Err(other());
+        }
+        Ok(head.payload_of(record))
     }
 
-    fn load_record(&self, lsn: Lsn) -> Result<(Head, Vec<u8>), LogError> {
+    fn load_record(&self, lsn: Lsn, length: u32, record: &mut Vec<u8>) -> Result<Head, LogError> {
         let segment = lsn.segment();
         let disk_error =
             |source| LogError::Disk { action: "open", path: self.adopted.path(segment), source };
         if let Some(file) = self.adopted.file(segment).map_err(disk_error)? {
-            return load_adopted(&*file, lsn);
+            return read_known(&*file, lsn, length, record);
         }
-        match self.log.read(lsn) {
+        match self.log.read_known(lsn, length, record) {
             // it may have been adopted this moment
             Err(error) => match self.adopted.notice(segment).map_err(disk_error)? {
-                Some(file) => load_adopted(&*file, lsn),
+                Some(file) => read_known(&*file, lsn, length, record),
                 None => Err(error),
             },
             read => read,
@@ -140,10 +161,4 @@ impl Objects {
         };
         if lost { self.damage(entry, index, error.to_string()) } else { ObjectsError::Log(error) }
     }
-}
-
-fn load_adopted(file: &dyn DiskFile, lsn: Lsn) -> Result<(Head, Vec<u8>), LogError> {
-    let mut payload = Vec::new();
-    let head = read_record(file, lsn.segment(), lsn.offset(), &mut payload)?;
-    Ok((head, payload))
 }

@@ -278,8 +278,9 @@ impl Objects {
             return Ok(None);
         }
         let mut blocks = entry.blocks.clone();
+        let mut record = Vec::new();
         for (index, block) in blocks.iter_mut().enumerate().filter(|(_, block)| is_victim(block)) {
-            let payload = match self.load_block(&entry, index) {
+            let payload = match self.load_block(&entry, index, &mut record) {
                 Ok(payload) => payload,
                 Err(ObjectsError::Damage { .. }) if self.is_superseded(&entry) => return Ok(None),
                 Err(error @ ObjectsError::Damage { .. }) => {
@@ -292,7 +293,7 @@ impl Objects {
                 Err(error) => return Err(error),
             };
             let head =
-                self.log.append(RecordKind::ObjectBlock, Dbiid::NONE, &payload, Space::Ordinary)?;
+                self.log.append(RecordKind::ObjectBlock, Dbiid::NONE, payload, Space::Ordinary)?;
             block.lsn = head.lsn;
             report.blocks += 1;
             report.bytes += payload.len() as u64;

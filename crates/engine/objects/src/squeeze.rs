@@ -1,7 +1,7 @@
 //! Packing and unpacking of blocks, with zstd contexts that each thread keeps.
 
 use std::cell::Cell;
-use std::io;
+use std::io::{self, Cursor};
 
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -18,8 +18,6 @@ struct Contexts {
     decompressor: Decompressor<'static>,
     /// Payload being made; its length is what the largest block so far needed.
     payload: Vec<u8>,
-    /// Raw bytes of a block of which only a part is wanted.
-    raw: Vec<u8>,
 }
 
 thread_local! {
@@ -35,7 +33,6 @@ fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> io::Result<T>) -> io::Resul
             level: 1,
             decompressor: Decompressor::new()?,
             payload: Vec::new(),
-            raw: Vec::new(),
         }),
     };
     let result = f(&mut contexts);
@@ -110,40 +107,33 @@ pub(crate) enum UnpackError {
     Checksum,
 }
 
-/// Fills `out`, which has the length the block must have, with the raw bytes of a block payload.
-pub(crate) fn unpack(payload: &[u8], out: &mut [u8]) -> Result<(), UnpackError> {
+/// Appends the raw bytes of a block payload, which must be `length`, to `out`. Nothing is appended
+/// when it fails.
+pub(crate) fn unpack(payload: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), UnpackError> {
     let block = record::decode_block(payload).ok_or(UnpackError::Malformed)?;
-    if block.raw_bytes as usize != out.len() {
+    if block.raw_bytes as usize != length {
         return Err(UnpackError::Length);
     }
+    let before = out.len();
+    out.reserve(length);
     match block.packing {
-        Packing::Stored => out.copy_from_slice(block.data),
+        Packing::Stored => out.extend_from_slice(block.data),
         Packing::Zstd => {
-            let wrote = with_contexts(|c| c.decompressor.decompress_to_buffer(block.data, out));
-            if !wrote.is_ok_and(|bytes| bytes == block.raw_bytes as usize) {
+            let mut end = Cursor::new(&mut *out);
+            end.set_position(before as u64);
+            let wrote =
+                with_contexts(|c| c.decompressor.decompress_to_buffer(block.data, &mut end));
+            if !wrote.is_ok_and(|bytes| bytes == length) {
+                out.truncate(before);
                 return Err(UnpackError::Packing);
             }
         }
     }
-    if crc32fast::hash(out) == block.crc { Ok(()) } else { Err(UnpackError::Checksum) }
-}
-
-/// Hands a scratch buffer of `length` bytes to `f`; the thread keeps it.
-pub(crate) fn with_scratch<T>(length: usize, f: impl FnOnce(&mut [u8]) -> T) -> T {
-    let mut raw = CONTEXTS.take().map_or_else(Vec::new, |mut contexts| {
-        let raw = std::mem::take(&mut contexts.raw);
-        CONTEXTS.set(Some(contexts));
-        raw
-    });
-    if raw.len() < length {
-        raw.resize(length, 0);
+    if crc32fast::hash(&out[before..]) == block.crc {
+        return Ok(());
     }
-    let result = f(&mut raw[..length]);
-    if let Some(mut contexts) = CONTEXTS.take() {
-        contexts.raw = raw;
-        CONTEXTS.set(Some(contexts));
-    }
-    result
+    out.truncate(before);
+    Err(UnpackError::Checksum)
 }
 
 #[cfg(test)]

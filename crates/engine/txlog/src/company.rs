@@ -2,20 +2,33 @@
 
 use std::time::Duration;
 
+use crate::LogOptions;
 use crate::sync::Instant;
 
 /// Parts of one in the running figure; also how slowly it falls.
 const PARTS: u32 = 16;
 /// More than this many are not counted.
 const COUNT_MAX: u32 = 4_096;
+/// Those who came are counted over so long.
+const SPAN: Duration = Duration::from_secs(2);
 
 /// What is known of those who wait for syncs.
 ///
-/// A sync that one waits for is held back for a moment when lately several shared one: if they
-/// come, a sync is spared. As soon as as many wait as lately did, nobody else is waited for. So
-/// somebody who works alone, each request after the answer to the one before, is never held back.
+/// A sync that one waits for is held back for a moment when so many are wanted that each by itself
+/// would be more of them than the log shall make, and lately several shared one: if they come, a
+/// sync is spared. Up to that rate each begins at once. Above it the first who waits is held back
+/// for just as long as makes the rate hold: the next comes one mean gap after a sync at the
+/// latest, so the wait is what the gap lacks of the time between two syncs.
+///
+/// As soon as as many wait as lately did, nobody else is waited for. So somebody who works alone,
+/// each request after the answer to the one before, is never held back.
+#[derive(Default)]
 pub(crate) struct Company {
+    /// The longest wait.
     window: Duration,
+    /// Time between two syncs at the rate from which on they are held back; `None`: always.
+    cycle: Option<Duration>,
+    pace: Pace,
     /// The most that lately shared a sync, times [`PARTS`].
     lately: u32,
     /// Since when somebody waits whom no sync that is under way covers.
@@ -25,9 +38,16 @@ pub(crate) struct Company {
 }
 
 impl Company {
-    pub fn new(gather_ms: u64) -> Company {
-        let window = Duration::from_millis(gather_ms);
-        Company { window, lately: PARTS, since: None, is_gathering: false }
+    pub fn new(options: &LogOptions) -> Company {
+        let above = u32::try_from(options.gather_above_per_s).unwrap_or(u32::MAX);
+        Company {
+            window: Duration::from_millis(options.gather_ms),
+            cycle: Duration::from_secs(1).checked_div(above),
+            pace: Pace::default(),
+            lately: PARTS,
+            since: None,
+            is_gathering: false,
+        }
     }
 
     /// How many share a sync when it goes well.
@@ -35,11 +55,20 @@ impl Company {
         ((self.lately + PARTS / 2) / PARTS) as usize
     }
 
-    /// Somebody begins to wait.
-    pub fn came(&mut self) {
-        if self.since.is_none() && !self.window.is_zero() {
-            self.since = Some(Instant::now());
+    /// How long a sync is held back at the rate of these seconds.
+    fn wait(&mut self, now: Instant) -> Duration {
+        let Some(cycle) = self.cycle else { return self.window };
+        let gap = self.pace.gap(now).unwrap_or(cycle);
+        cycle.saturating_sub(gap).min(self.window)
+    }
+
+    /// Somebody begins to wait, besides `others` whose sync is still to come or under way.
+    pub fn came(&mut self, others: usize, now: Instant) {
+        self.pace.came(now);
+        if others > 0 {
+            self.lately = self.lately.max(2 * PARTS);
         }
+        self.since.get_or_insert(now);
     }
 
     /// Whether there is no point in waiting for more than those who do.
@@ -48,12 +77,11 @@ impl Company {
     }
 
     /// Until when the sync may be held back for others; `None` when it is due.
-    pub fn open_until(&mut self, waiting: usize) -> Option<Instant> {
+    pub fn open_until(&mut self, waiting: usize, now: Instant) -> Option<Instant> {
         if self.is_complete(waiting) {
             return None;
         }
-        let now = Instant::now();
-        let end = *self.since.get_or_insert(now) + self.window;
+        let end = *self.since.get_or_insert(now) + self.wait(now);
         (end > now).then_some(end)
     }
 
@@ -66,63 +94,45 @@ impl Company {
     }
 }
 
-#[cfg(all(test, not(feature = "schedules")))]
-mod tests {
-    use super::*;
+/// How many came within the last [`SPAN`]: those of the span that has begun, and of the one before
+/// as large a part as lies within.
+#[derive(Default)]
+struct Pace {
+    began: Option<Instant>,
+    before: u32,
+    count: u32,
+}
 
-    /// A window that does not end within a test.
-    fn company() -> Company {
-        Company::new(3_600_000)
+impl Pace {
+    fn came(&mut self, now: Instant) {
+        self.turn(now);
+        self.count = self.count.saturating_add(1);
     }
 
-    #[test]
-    fn one_alone_is_never_held_back() {
-        let mut company = company();
-        for _ in 0..100 {
-            company.came();
-            assert!(company.open_until(1).is_none());
-            company.leaves(1);
+    /// Begins another span when one has passed; tells how much of the present one has.
+    fn turn(&mut self, now: Instant) -> Duration {
+        let began = *self.began.get_or_insert(now);
+        let passed = now.saturating_duration_since(began);
+        if passed < SPAN {
+            return passed;
         }
+        let is_next = passed < 2 * SPAN;
+        self.before = if is_next { self.count } else { 0 };
+        self.count = 0;
+        let began = if is_next { began + SPAN } else { now };
+        self.began = Some(began);
+        now.saturating_duration_since(began)
     }
 
-    #[test]
-    fn as_many_are_waited_for_as_lately_shared_a_sync() {
-        let mut company = company();
-        company.leaves(3);
-        for _ in 0..100 {
-            company.came();
-            assert!(company.open_until(1).is_some());
-            assert!(company.open_until(2).is_some());
-            assert!(company.open_until(3).is_none());
-            company.leaves(3);
-        }
-    }
-
-    #[test]
-    fn others_who_no_longer_come_are_forgotten() {
-        let mut company = company();
-        company.leaves(50);
-        let mut held_back = 0;
-        while company.open_until(1).is_some() {
-            company.leaves(1);
-            held_back += 1;
-        }
-        assert!((20..80).contains(&held_back), "{held_back}");
-    }
-
-    #[test]
-    fn a_window_ends_and_can_be_turned_off() {
-        let mut company = Company::new(1);
-        company.leaves(9);
-        company.came();
-        while company.open_until(1).is_some() {
-            std::thread::yield_now();
-        }
-        company.leaves(2);
-        assert!(company.open_until(1).is_some());
-        let mut off = Company::new(0);
-        off.leaves(9);
-        off.came();
-        assert!(off.open_until(1).is_none());
+    /// The mean time between two who came; `None` when none did.
+    fn gap(&mut self, now: Instant) -> Option<Duration> {
+        let span = SPAN.as_micros() as u64;
+        let left = span - self.turn(now).as_micros() as u64;
+        let came = u64::from(self.before) * left + u64::from(self.count) * span;
+        let gap = (span * span).checked_div(came)?;
+        Some(Duration::from_micros(gap))
     }
 }
+
+#[cfg(all(test, not(feature = "schedules")))]
+mod tests;

@@ -12,6 +12,11 @@ use std::sync::Arc;
 /// Linux reads no more ahead for one hint than the device's `read_ahead_kb`, 128 KiB by default.
 const AHEAD_PIECE_BYTES: libc::off_t = 128 << 10;
 
+/// Reserves space that counts as written, all zeros, where the device can do so without a transfer
+/// (Linux 6.17): syncs of what is written there later need not note that it is in use now. What
+/// the file holds already would be lost.
+const FALLOC_FL_WRITE_ZEROES: libc::c_int = 0x80;
+
 /// The file operations that the engine needs.
 ///
 /// A created, renamed or removed name is durable once [`Disk::sync_dir`] of its directory returned.
@@ -179,20 +184,15 @@ impl DiskFile for RealFile {
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
-        let wanted = libc::off_t::try_from(len).map_err(io::Error::other)?;
-        loop {
-            // SAFETY: the descriptor belongs to `self.0`, which outlives the call.
-            #[allow(unsafe_code)]
-            let outcome = unsafe { libc::fallocate(self.0.as_raw_fd(), 0, 0, wanted) };
-            if outcome == 0 {
-                return Ok(());
+        if self.0.metadata()?.len() == 0 {
+            match self.fallocate(FALLOC_FL_WRITE_ZEROES, len) {
+                Err(error) if is_unsupported(&error) => {}
+                outcome => return outcome,
             }
-            let error = io::Error::last_os_error();
-            match error.raw_os_error() {
-                Some(libc::EINTR) => {}
-                Some(libc::EOPNOTSUPP | libc::ENOSYS) => return self.extend(len),
-                _ => return Err(error),
-            }
+        }
+        match self.fallocate(0, len) {
+            Err(error) if is_unsupported(&error) => self.extend(len),
+            outcome => outcome,
         }
     }
 
@@ -220,10 +220,31 @@ impl DiskFile for RealFile {
 }
 
 impl RealFile {
+    fn fallocate(&self, mode: libc::c_int, len: u64) -> io::Result<()> {
+        let wanted = libc::off_t::try_from(len).map_err(io::Error::other)?;
+        loop {
+            // SAFETY: the descriptor belongs to `self.0`, which outlives the call.
+            #[allow(unsafe_code)]
+            let outcome = unsafe { libc::fallocate(self.0.as_raw_fd(), mode, 0, wanted) };
+            if outcome == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
     /// For file systems without `fallocate`: the length alone.
     fn extend(&self, len: u64) -> io::Result<()> {
         if self.0.metadata()?.len() < len { self.0.set_len(len) } else { Ok(()) }
     }
+}
+
+/// The system, the file system or the device does not know such a call.
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub use lsn::Lsn;
 pub use options::{
     ArchiveReport, ArchiveStatus, Damage, LogOptions, LogStatus, Opened, Space, Style,
 };
-pub use record::{Head, RecordKind, read_record};
+pub use record::{Head, RecordKind, read_known, read_record};
 pub use release::Released;
 pub use scan::Payload;
 pub use segments::{segment_file_name, segment_of_file_name};

@@ -9,7 +9,7 @@ use note::Dbiid;
 use crate::archive::Archiving;
 use crate::company::Company;
 use crate::control::Control;
-use crate::record::{Draft, RECORD_HEADER_BYTES, decode_head, read_record};
+use crate::record::{Draft, RECORD_HEADER_BYTES, decode_head, read_known, read_record};
 use crate::recover::{Recovered, recover};
 use crate::segments::{Listing, Spare, next_spare_number};
 use crate::shared::{Parts, Shared};
@@ -63,7 +63,7 @@ impl Log {
             discarded_bytes: recovered.discarded_bytes,
         };
         let mut state = start_state(&control, first, recovered, spares);
-        state.company = Company::new(options.gather_ms);
+        state.company = Company::new(&options);
         let damage = opened.damage.clone();
         let oldest = opened.oldest;
         let parts = Parts { options, disk, clock, control, state, damage, oldest };
@@ -158,17 +158,40 @@ impl Log {
 
     /// Reads one record, from memory while it is on its way to the disk.
     pub fn read(&self, lsn: Lsn) -> Result<(Head, Vec<u8>), LogError> {
-        if let Some(record) = self.read_pending(lsn)? {
-            return Ok(record);
+        let mut payload = Vec::new();
+        if let Some(head) = self.read_pending(lsn, &mut payload)? {
+            payload.drain(..RECORD_HEADER_BYTES);
+            return Ok((head, payload));
         }
         let file = self.shared.file(lsn)?;
-        let mut payload = Vec::new();
-        match read_record(&*file, lsn.segment(), lsn.offset(), &mut payload) {
-            Ok(head) => Ok((head, payload)),
-            Err(LogError::Damaged { .. }) if !Log::holds(&self.shared.state.lock(), lsn) => {
+        let read = read_record(&*file, lsn.segment(), lsn.offset(), &mut payload);
+        Ok((self.or_gone(read)?, payload))
+    }
+
+    /// Reads one record whose payload is known to have `length` bytes, as [`read_known`] does.
+    ///
+    /// # Errors
+    /// Also [`LogError::NotInLog`] when the log holds no record of that position any more.
+    pub fn read_known(
+        &self,
+        lsn: Lsn,
+        length: u32,
+        record: &mut Vec<u8>,
+    ) -> Result<Head, LogError> {
+        let Some(head) = self.read_pending(lsn, record)? else {
+            let file = self.shared.file(lsn)?;
+            return self.or_gone(read_known(&*file, lsn, length, record));
+        };
+        if head.length == length { Ok(head) } else { Err(LogError::Damaged { lsn }) }
+    }
+
+    /// A segment that left while it was read is no damage.
+    fn or_gone(&self, read: Result<Head, LogError>) -> Result<Head, LogError> {
+        match read {
+            Err(LogError::Damaged { lsn }) if !Log::holds(&self.shared.state.lock(), lsn) => {
                 Err(LogError::NotInLog { lsn })
             }
-            Err(error) => Err(error),
+            other => other,
         }
     }
 
@@ -180,15 +203,20 @@ impl Log {
         is_before_end && lsn < state.appended
     }
 
-    fn read_pending(&self, lsn: Lsn) -> Result<Option<(Head, Vec<u8>)>, LogError> {
+    /// The bytes of a record that is on its way to the disk, in place of those in `record`.
+    fn read_pending(&self, lsn: Lsn, record: &mut Vec<u8>) -> Result<Option<Head>, LogError> {
         let state = self.shared.state.lock();
         if !Log::holds(&state, lsn) {
             return Err(LogError::NotInLog { lsn });
         }
         let Some(bytes) = state.find_pending(lsn) else { return Ok(None) };
         let (head, _) = decode_head(bytes, lsn).ok_or(LogError::NotInLog { lsn })?;
-        let payload = bytes.get(RECORD_HEADER_BYTES..RECORD_HEADER_BYTES + head.length as usize);
-        Ok(payload.map(|payload| (head, payload.to_vec())))
+        let Some(bytes) = bytes.get(..RECORD_HEADER_BYTES + head.length as usize) else {
+            return Ok(None);
+        };
+        record.clear();
+        record.extend_from_slice(bytes);
+        Ok(Some(head))
     }
 
     /// Gives up the segments before the one that holds `oldest_needed` (which is taken as no more

@@ -46,10 +46,14 @@ pub struct LogOptions {
     pub group_bytes_max: u32,
     /// Records nobody waits for are written and synced after this time. Default 100 ms.
     pub lazy_flush_ms: u64,
-    /// How long those who wait for a sync may be kept for others to share it, when lately others
-    /// came: with one alone, or when as many wait as lately did, there is no delay. 0 turns it off.
-    /// Default 10 ms.
+    /// How long at most those who wait for a sync are kept for others to share it, when lately
+    /// others came: with one alone, or when as many wait as lately did, there is no delay. 0 turns
+    /// it off. Default 10 ms.
     pub gather_ms: u64,
+    /// How many syncs a second may be wanted without anybody being kept for others. Above that
+    /// they are kept as long as makes about so many syncs, within `gather_ms`; with 0 always as
+    /// long as that. Default 50.
+    pub gather_above_per_s: u64,
     /// Bytes that may wait for the disk before `append` does. Default 16 MiB.
     pub pending_bytes_max: u64,
 }
@@ -66,6 +70,7 @@ impl LogOptions {
             group_bytes_max: 1 << 20,
             lazy_flush_ms: 100,
             gather_ms: 10,
+            gather_above_per_s: 50,
             pending_bytes_max: 16 << 20,
         }
     }

@@ -60,6 +60,13 @@ pub struct Head {
     pub length: u32,
 }
 
+impl Head {
+    /// The payload in the bytes of the record, as [`read_known`] gives them.
+    pub fn payload_of<'a>(&self, record: &'a [u8]) -> &'a [u8] {
+        record.get(RECORD_HEADER_BYTES..RECORD_HEADER_BYTES + self.length as usize).unwrap_or(&[])
+    }
+}
+
 /// Bytes a record with a payload of `length` bytes takes in its group.
 pub(crate) fn record_bytes(length: u64) -> u64 {
     (RECORD_HEADER_BYTES as u64 + length).next_multiple_of(RECORD_ALIGN)
@@ -173,6 +180,32 @@ pub fn read_record(
         file.read_at(&mut out[have..], rest_at).map_err(failed)?;
     }
     if crc32fast::hash(out) == crc { Ok(head) } else { Err(LogError::Damaged { lsn }) }
+}
+
+/// Reads the record at `lsn` of a segment file, whose payload is known to have `length` bytes, with
+/// one read into the first bytes of `record`, checking both of its sums.
+///
+/// `record` grows where that is needed and is never cut, so that it can be used again; see
+/// [`Head::payload_of`]. [`LogError::Damaged`] when no valid record of that length stands there; an
+/// error of the disk is [`LogError::Read`].
+pub fn read_known(
+    file: &dyn DiskFile,
+    lsn: Lsn,
+    length: u32,
+    record: &mut Vec<u8>,
+) -> Result<Head, LogError> {
+    let bytes = RECORD_HEADER_BYTES + length as usize;
+    if record.len() < bytes {
+        record.resize(bytes, 0);
+    }
+    let count = file
+        .read_at(&mut record[..bytes], u64::from(lsn.offset()))
+        .map_err(|source| LogError::Read { lsn, source })?;
+    let (head, crc) = decode_head(&record[..count], lsn)
+        .filter(|(head, _)| head.length == length && count == bytes)
+        .ok_or(LogError::Damaged { lsn })?;
+    let is_sound = crc32fast::hash(head.payload_of(record)) == crc;
+    if is_sound { Ok(head) } else { Err(LogError::Damaged { lsn }) }
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ impl State {
             openings: VecDeque::new(),
             ids,
             waiters: Waiters::default(),
-            company: Company::new(0),
+            company: Company::default(),
             segment_head: None,
             free_buffers: Vec::new(),
             hurry: false,

@@ -16,3 +16,5 @@ pub use shuttle::{sync::atomic, thread, thread_local};
 
 #[cfg(feature = "schedules")]
 mod chosen;
+#[cfg(feature = "schedules")]
+pub mod explore;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::shared::Shared;
 use crate::sync::thread::{self, Thread};
-use crate::sync::thread_local;
+use crate::sync::{Instant, thread_local};
 use crate::{LogError, Lsn};
 
 /// The wakers of those who wait, by position.
@@ -121,8 +121,11 @@ impl Future for Durable {
             let outcome = if is_durable { Ok(()) } else { Err(LogError::Stopped { reason }) };
             return Poll::Ready(outcome);
         }
+        if self.key.is_none() {
+            let others = state.waiters.len();
+            state.company.came(others, Instant::now());
+        }
         self.key = Some(state.waiters.enter(self.lsn, self.key, context.waker()));
-        state.company.came();
         let is_told = state.company.is_gathering;
         let is_complete = state.company.is_complete(state.waiters.len());
         drop(state);

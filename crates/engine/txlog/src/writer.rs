@@ -162,7 +162,7 @@ impl Writer {
             return Due::At(*retry_at);
         }
         let gathers_until = if state.is_awaited() {
-            match state.company.open_until(state.waiters.len()) {
+            match state.company.open_until(state.waiters.len(), Instant::now()) {
                 None => return Due::Now(Task::Write { sync: true }),
                 until => until,
             }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use note::{Dbiid, ObjectHash, Ticket};
 use txlog::faults::Operation;
-use txlog::{Disk, Head, RecordKind};
+use txlog::{Disk, Head, LogOptions, RecordKind};
 
 use super::driver::{Driver, Random, Seed};
 use crate::{AdoptedSegment, Objects, ObjectsError, ObjectsOptions};
@@ -373,7 +373,14 @@ fn a_segment_whose_file_is_not_there_keeps_no_other_from_being_rewritten() {
 /// Each start leaves a short segment behind: when there are enough of them they become one.
 #[test]
 fn many_small_segments_become_one() {
-    let mut driver = Driver::new().limited(|options| options.rewrite_segments_min = 4);
+    // how long a segment becomes does not depend on when it was flushed
+    let options = LogOptions {
+        segment_bytes: 256 << 10,
+        lazy_flush_ms: 3_600_000,
+        ..LogOptions::new("/log")
+    };
+    let driver = Driver::with(options);
+    let mut driver = driver.limited(|options| options.rewrite_segments_min = 4);
     let mut random = Random::new(47);
     let mut stored = Vec::new();
     let together = loop {

@@ -1,65 +1,28 @@
 //! Many schedules of those who link, unlink and read, of checkpoint rounds, pruning and rewriting,
 //! under a tester that chooses who goes on at each step.
 //!
-//! `cargo test -p objects --features schedules schedules`; `SCHEDULES=20000` tries so many of each,
-//! `SCHEDULES_SEED=7` others. A failure prints the schedule, which `shuttle::replay` repeats.
+//! `cargo test -p objects --features schedules schedules`; see `txlog::sync::explore`.
 //!
 //! Tried on stores that were broken on purpose: pruning with the gate open is noticed by
 //! `schedules_of_pruning_and_linking`, rewriting that does not hold the segments it appends to by
 //! `schedules_of_rewriting_and_rounds`.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::Arc;
 
 use note::{Dbiid, ObjectHash, Ticket};
 use shuttle::rand::Rng;
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
-use shuttle::{Config, MaxSteps, Runner, thread};
-use txlog::faults::{Call, Watch, Watched};
+use shuttle::thread;
+use txlog::faults::Watched;
 use txlog::sync::Mutex;
+use txlog::sync::explore::{Yields, chance, explore};
 use txlog::{Disk, LogOptions};
 
 use super::driver::{Driver, Random};
 use crate::ObjectsError;
 
-/// Lets others go on before each call of the disk.
-pub(super) struct Yields;
-
-impl Watch for Yields {
-    fn before(&self, _: &Call<'_>) -> io::Result<()> {
-        thread::yield_now();
-        Ok(())
-    }
-}
-
 pub(super) fn yielding(disk: Arc<dyn Disk>) -> Watched<Yields> {
     Watched::by(disk, Yields)
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// Runs `body` under `count` schedules: half of them chosen at random at every step, the others
-/// with priorities that change at few steps.
-fn explore(count: u64, body: fn()) {
-    let count = number("SCHEDULES", count) as usize;
-    let seed = number("SCHEDULES_SEED", 1);
-    let config = || {
-        let mut config = Config::new();
-        config.stack_size = 1 << 20;
-        config.max_steps = MaxSteps::FailAfter(5_000_000);
-        config
-    };
-    let random = RandomScheduler::new_from_seed(seed, count - count / 2);
-    Runner::new(random, config()).run(body);
-    let few = PctScheduler::new_from_seed(seed, 3, count / 2);
-    Runner::new(few, config()).run(body);
-}
-
-fn chance(percent: u32) -> bool {
-    shuttle::rand::thread_rng().gen_range(0..100) < percent
 }
 
 fn small_segments() -> Driver {

@@ -16,6 +16,10 @@ fn files_keep_what_is_written() {
     let mut buf = [0u8; 16];
     assert_eq!(file.read_at(&mut buf, 8189).unwrap(), 6);
     assert_eq!(&buf[..6], b"\0hello");
+    file.allocate(16_384).unwrap();
+    assert_eq!(file.len().unwrap(), 16_384);
+    assert_eq!(file.read_at(&mut buf, 8189).unwrap(), 16);
+    assert_eq!(&buf[..7], b"\0hello\0");
     file.set_len(1).unwrap();
     assert!(!file.is_empty().unwrap());
     assert_eq!(file.read_at(&mut buf, 5).unwrap(), 0);

@@ -1,10 +1,9 @@
 //! Many schedules of appenders, waiters, the writer, the archiver and those who release segments,
 //! under a tester that chooses who goes on at each step.
 //!
-//! `cargo test -p txlog --features schedules schedules`; `SCHEDULES=20000` tries so many of each,
-//! `SCHEDULES_SEED=7` others. A failure prints the schedule, which `shuttle::replay` repeats.
+//! `cargo test -p txlog --features schedules schedules`; see [`crate::sync::explore`].
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -13,10 +12,10 @@ use std::task::{Context, Waker};
 
 use note::Dbiid;
 use shuttle::rand::Rng;
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
-use shuttle::{Config, MaxSteps, Runner, thread};
+use shuttle::thread;
 
-use crate::faults::{Call, FailingDisk, MemoryDisk, Operation, Watch, Watched};
+use crate::faults::{FailingDisk, MemoryDisk, Operation, Watched};
+use crate::sync::explore::{Yields, chance, explore};
 use crate::{
     AppendError, Disk, Head, Log, LogError, LogOptions, Lsn, RecordKind, Space, Style, SystemClock,
     read_record, segment_file_name,
@@ -25,41 +24,6 @@ use crate::{
 const DIR: &str = "/log";
 const STORE: &str = "/store";
 const ARCHIVE: &str = "/archive";
-
-/// Lets others go on before each call.
-struct Yields;
-
-impl Watch for Yields {
-    fn before(&self, _: &Call<'_>) -> io::Result<()> {
-        thread::yield_now();
-        Ok(())
-    }
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// Runs `body` under `count` schedules: two thirds chosen at random at every step, the others with
-/// priorities that change at few steps.
-fn explore(count: u64, body: fn()) {
-    let count = number("SCHEDULES", count) as usize;
-    let seed = number("SCHEDULES_SEED", 1);
-    let config = || {
-        let mut config = Config::new();
-        config.stack_size = 256 << 10;
-        config.max_steps = MaxSteps::FailAfter(2_000_000);
-        config
-    };
-    let random = RandomScheduler::new_from_seed(seed, count - count / 3);
-    Runner::new(random, config()).run(body);
-    let few = PctScheduler::new_from_seed(seed, 3, count / 3);
-    Runner::new(few, config()).run(body);
-}
-
-fn chance(percent: u32) -> bool {
-    shuttle::rand::thread_rng().gen_range(0..100) < percent
-}
 
 fn options() -> LogOptions {
     LogOptions {

@@ -26,6 +26,11 @@ fn records_of_all_lengths_read_back() {
         assert_eq!(read_record(&*file, 3, 160, &mut out).unwrap(), head);
         assert_eq!(out, payload);
         assert_eq!(head.end.offset() % 8, 0);
+        for room in [0, length, 100_000] {
+            let mut record = vec![9; room];
+            assert_eq!(read_known(&*file, lsn, length as u32, &mut record).unwrap(), head);
+            assert_eq!(head.payload_of(&record), payload);
+        }
     }
 }
 
@@ -36,6 +41,12 @@ fn a_record_is_valid_at_its_own_position_only() {
     for (segment, offset) in [(4, 160), (3, 168), (3, 0), (3, 100_000)] {
         let outcome = read_record(&*file, segment, offset, &mut out);
         assert!(matches!(outcome, Err(LogError::Damaged { .. })));
+        let outcome = read_known(&*file, Lsn::new(segment, offset), 7, &mut out);
+        assert!(matches!(outcome, Err(LogError::Damaged { .. })));
+    }
+    for length in [6, 8] {
+        let outcome = read_known(&*file, Lsn::new(3, 160), length, &mut out);
+        assert!(matches!(outcome, Err(LogError::Damaged { .. })), "another length");
     }
 }
 
@@ -51,10 +62,14 @@ fn one_flipped_bit_is_mended_in_the_header_and_noticed_in_the_payload() {
         file.write_at(&[byte[0] ^ (1 << (bit % 8))], at).unwrap();
         let mut out = Vec::new();
         let outcome = read_record(&*file, 1, 80, &mut out);
+        let mut record = Vec::new();
+        let known = read_known(&*file, lsn, head.length, &mut record);
         // The sum of the payload stands in the header.
         if bit < RECORD_HEADER_BYTES * 8 {
             assert_eq!((outcome.unwrap(), &out[..]), (head, &b"some payload"[..]), "bit {bit}");
+            assert_eq!(known.unwrap().payload_of(&record), b"some payload", "bit {bit}");
         } else {
+            assert!(matches!(known, Err(LogError::Damaged { .. })), "bit {bit}");
             assert!(matches!(outcome, Err(LogError::Damaged { .. })), "bit {bit}");
         }
         file.write_at(&byte, at).unwrap();
@@ -84,5 +99,7 @@ fn a_cut_file_is_damage_not_an_allocation() {
         let mut out = Vec::new();
         assert!(matches!(read_record(&*file, 1, 80, &mut out), Err(LogError::Damaged { .. })));
         assert!(out.capacity() < 9000);
+        let known = read_known(&*file, Lsn::new(1, 80), 9000, &mut out);
+        assert!(matches!(known, Err(LogError::Damaged { .. })));
     }
 }

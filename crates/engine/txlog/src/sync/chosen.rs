@@ -191,6 +191,11 @@ impl Instant {
     pub fn now() -> Instant {
         Instant(NOW.get())
     }
+
+    /// The time from an earlier moment to this one; nothing when that was later.
+    pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
 }
 
 impl Add<Duration> for Instant {
