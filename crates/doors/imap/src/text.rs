@@ -22,52 +22,62 @@ pub(crate) fn number(value: u64, out: &mut Vec<u8>) {
 /// Appends `text` between quotes. It must be free of CR, LF, NUL and 8-bit bytes; those are
 /// replaced by `?`, so that the answer always parses.
 pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
+    quote(text, care(text), out);
+}
+
+/// Appends `text` between quotes, which needs this much care.
+fn quote(text: &[u8], care: u8, out: &mut Vec<u8>) {
     out.push(b'"');
-    let mut rest = text;
-    // Nearly every text is free of bytes that need care.
-    while let Some(at) = rest.iter().position(|byte| FORMS[usize::from(*byte)] != Form::Plain) {
-        out.extend_from_slice(&rest[..at]);
-        match FORMS[usize::from(rest[at])] {
-            Form::Escaped => out.extend_from_slice(&[b'\\', rest[at]]),
-            _ => out.push(b'?'),
+    if care == 0 {
+        out.extend_from_slice(text);
+    } else {
+        for byte in text {
+            match CARE[usize::from(*byte)] {
+                0 => out.push(*byte),
+                ESCAPED => out.extend_from_slice(&[b'\\', *byte]),
+                _ => out.push(b'?'),
+            }
         }
-        rest = &rest[at + 1..];
     }
-    out.extend_from_slice(rest);
     out.push(b'"');
 }
 
-/// How a byte stands between quotes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Plain,
-    Escaped,
-    /// It cannot stand there.
-    Never,
-}
+/// A byte that stands between quotes behind a backslash.
+const ESCAPED: u8 = 1;
+/// A byte that cannot stand there.
+const BARRED: u8 = 2;
 
-static FORMS: [Form; 256] = forms();
+/// The care that each byte needs between quotes.
+static CARE: [u8; 256] = cares();
 
-const fn forms() -> [Form; 256] {
-    let mut forms = [Form::Plain; 256];
+const fn cares() -> [u8; 256] {
+    let mut cares = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         if byte == 0 || byte == 13 || byte == 10 || byte >= 0x80 {
-            forms[byte] = Form::Never;
+            cares[byte] = BARRED;
         }
         byte += 1;
     }
-    forms[b'"' as usize] = Form::Escaped;
-    forms[b'\\' as usize] = Form::Escaped;
-    forms
+    cares[b'"' as usize] = ESCAPED;
+    cares[b'\\' as usize] = ESCAPED;
+    cares
+}
+
+/// The care that a text needs between quotes: nearly none needs any. Most are so short that
+/// looking at several bytes together does not pay.
+fn care(text: &[u8]) -> u8 {
+    text.iter().fold(0, |seen, byte| seen | CARE[usize::from(*byte)])
 }
 
 /// Appends `string`: quoted when that can carry the bytes, else a literal. NUL becomes `?`, since
 /// neither form may carry it.
 pub(crate) fn string(text: &[u8], out: &mut Vec<u8>) {
-    let can_stand = |byte: &u8| FORMS[usize::from(*byte)] != Form::Never;
-    if text.len() <= QUOTED_BYTES_MAX && text.iter().all(can_stand) {
-        return quoted(text, out);
+    if text.len() <= QUOTED_BYTES_MAX {
+        let care = care(text);
+        if care & BARRED == 0 {
+            return quote(text, care, out);
+        }
     }
     literal_head(text.len() as u64, out);
     out.extend(text.iter().map(|byte| if *byte == 0 { b'?' } else { *byte }));

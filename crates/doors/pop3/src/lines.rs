@@ -2,6 +2,7 @@
 //! begins with a dot gets one more, and a line with a dot alone ends the reply.
 
 use memchr::memchr;
+use session::{PLAIN_BYTES, is_plain};
 
 /// What is left to send of a message of which only the beginning is wanted (TOP).
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,23 @@ impl Lines {
     /// Appends the next bytes; `false` when no more are wanted.
     pub(crate) fn put(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         out.reserve(bytes.len() + bytes.len() / 32);
+        bytes.chunks(PLAIN_BYTES).all(|block| self.copy_plain(block, out) || self.each(block, out))
+    }
+
+    /// Copies a block of a whole message at once when it is plain; otherwise does nothing.
+    fn copy_plain(&mut self, block: &[u8], out: &mut Vec<u8>) -> bool {
+        let before = if self.at_start { b'\n' } else { self.last };
+        if self.top.is_some() || !is_plain(before, block) {
+            return false;
+        }
+        out.extend_from_slice(block);
+        self.last = block.last().copied().unwrap_or(before);
+        self.at_start = self.last == b'\n';
+        true
+    }
+
+    /// Appends line by line; `false` when no more are wanted.
+    fn each(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             if self.at_start && *first == b'.' {

@@ -1,5 +1,6 @@
 //! One connection: a TCP or TLS stream with a bounded read buffer.
 
+use crate::ahead::Ahead;
 use crate::sessions::{Encrypted, Sessions};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -15,9 +16,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// Read buffer of a quiet connection in bytes.
+/// Room for a read of a quiet connection in bytes.
 const QUIET_BYTES: usize = 2 * 1024;
-/// Read buffer of a busy connection in bytes.
+/// Room for a read of a busy connection in bytes: one whose last read brought [`QUIET_BYTES`].
 const BUSY_BYTES: usize = 64 * 1024;
 /// A line that is too long is skipped up to this many bytes, then the connection is given up.
 const SKIP_BYTES_MAX: usize = 1024 * 1024;
@@ -51,7 +52,7 @@ enum Stream {
 
 /// A TLS stream, counted as such.
 struct Secured {
-    stream: TlsStream<TcpStream>,
+    stream: TlsStream<Ahead>,
     _counted: Encrypted,
 }
 
@@ -61,6 +62,8 @@ pub struct Wire {
     peer: Option<SocketAddr>,
     buffer: Vec<u8>,
     start: usize,
+    /// The last read brought so much that the next one gets more room.
+    is_busy: bool,
     sessions: Arc<Sessions>,
 }
 
@@ -99,7 +102,7 @@ impl Wire {
     }
 
     fn over(stream: Stream, peer: Option<SocketAddr>, sessions: Arc<Sessions>) -> Wire {
-        Wire { stream, peer, buffer: Vec::new(), start: 0, sessions }
+        Wire { stream, peer, buffer: Vec::new(), start: 0, is_busy: false, sessions }
     }
 
     /// The client's address; `None` within the process.
@@ -141,7 +144,7 @@ impl Wire {
             }
         };
         // In a box, so that the future of a connection has no room for a handshake.
-        match Box::pin(within(wait, acceptor.accept(stream))).await {
+        match Box::pin(within(wait, acceptor.accept(Ahead::new(stream)))).await {
             Ok(stream) => {
                 let _counted = self.sessions.encrypt();
                 self.stream = Stream::Tls(Box::new(Secured { stream, _counted }));
@@ -186,7 +189,19 @@ impl Wire {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
-        let count = within(wait, receive(&mut self.stream, &mut self.buffer)).await?;
+        let room = self.room();
+        let count = within(wait, receive(&mut self.stream, &mut self.buffer, room)).await?;
+        self.received(count)
+    }
+
+    /// How much the next read may bring.
+    fn room(&self) -> usize {
+        if self.is_busy { BUSY_BYTES } else { QUIET_BYTES }
+    }
+
+    /// Notes that a read brought so many bytes.
+    fn received(&mut self, count: usize) -> Result<usize, WireError> {
+        self.is_busy = count >= QUIET_BYTES;
         self.sessions.received.fetch_add(count as u64, Ordering::Relaxed);
         if count == 0 { Err(WireError::Closed) } else { Ok(count) }
     }
@@ -269,8 +284,25 @@ impl Wire {
             if missing == 0 {
                 return Ok(());
             }
-            self.fill(wait).await?;
+            if missing < QUIET_BYTES {
+                // Together with what follows.
+                self.fill(wait).await?;
+            } else {
+                missing -= self.read_into(missing, out, wait).await?;
+            }
         }
+    }
+
+    /// Reads at most `missing` bytes to where they belong, with nothing buffered before them.
+    async fn read_into(
+        &mut self,
+        missing: usize,
+        out: &mut Vec<u8>,
+        wait: Duration,
+    ) -> Result<usize, WireError> {
+        let room = missing.min(BUSY_BYTES.max(out.capacity() - out.len()));
+        let count = within(wait, receive(&mut self.stream, out, room)).await?;
+        self.received(count)
     }
 
     /// Writes all of `bytes`; `wait` is the longest time that a piece of 64 KiB may take.
@@ -278,11 +310,22 @@ impl Wire {
     /// # Errors
     /// [`WireError::Timeout`] when the peer does not read.
     pub async fn write_all(&mut self, bytes: &[u8], wait: Duration) -> Result<(), WireError> {
-        for piece in bytes.chunks(BUSY_BYTES) {
+        let at_once = self.send_at_once(bytes);
+        self.sessions.sent.fetch_add(at_once as u64, Ordering::Relaxed);
+        for piece in bytes[at_once..].chunks(BUSY_BYTES) {
             within(wait, send(&mut self.stream, piece)).await?;
             self.sessions.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Sends what the system takes without waiting, mostly all of it, and gives how much that was.
+    fn send_at_once(&self, bytes: &[u8]) -> usize {
+        match &self.stream {
+            // Whatever is in the way is met again by who waits.
+            Stream::Plain(stream) => stream.try_write(bytes).unwrap_or(0),
+            _ => 0,
+        }
     }
 
     /// Says good-bye on the transport (TLS close_notify, FIN). Errors do not matter any more.
@@ -317,19 +360,29 @@ fn lost(error: io::Error) -> WireError {
     }
 }
 
-/// Waits for more input. Whoever waits with an empty buffer holds none: most connections are
-/// quiet most of the time.
+/// Waits for at most `room` bytes behind those in the buffer. Whoever waits with an empty buffer
+/// holds none: most connections are quiet most of the time.
 fn receive(
     stream: &mut Stream,
     buffer: &mut Vec<u8>,
+    room: usize,
 ) -> impl Future<Output = io::Result<usize>> + Send {
     poll_fn(move |context| {
-        buffer.reserve(if buffer.is_empty() { QUIET_BYTES } else { BUSY_BYTES });
+        if buffer.is_empty()
+            && let Stream::Plain(stream) = &*stream
+            && stream.poll_read_ready(context)?.is_pending()
+        {
+            // Room is made only for what is there.
+            *buffer = Vec::new();
+            return Poll::Pending;
+        }
+        buffer.reserve(room);
+        let most = room as u64;
         // These futures hold nothing between two polls.
         let read = match stream {
-            Stream::Plain(stream) => pin!(stream.read_buf(buffer)).poll(context),
-            Stream::Tls(tls) => pin!(tls.stream.read_buf(buffer)).poll(context),
-            Stream::Memory(stream) => pin!(stream.read_buf(buffer)).poll(context),
+            Stream::Plain(stream) => pin!(stream.take(most).read_buf(buffer)).poll(context),
+            Stream::Tls(tls) => pin!((&mut tls.stream).take(most).read_buf(buffer)).poll(context),
+            Stream::Memory(stream) => pin!(stream.take(most).read_buf(buffer)).poll(context),
             Stream::Gone => Poll::Ready(Ok(0)),
         };
         if read.is_pending() && buffer.is_empty() {

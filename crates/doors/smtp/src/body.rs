@@ -51,6 +51,16 @@ impl Body {
         (step > 0 && !self.taken.grow(step)).then_some(reply::NO_ROOM)
     }
 
+    /// Makes room for `coming` bytes, or for all of them that were announced when these are not
+    /// more than twice as many as came: each time that the room grows everything is copied.
+    fn make_room(&mut self, coming: usize, announced: u64) {
+        let needed = self.bytes.len() + coming;
+        let whole = usize::try_from(announced).unwrap_or(0).saturating_add(self.trace_bytes);
+        if needed > self.bytes.capacity() && (needed..=2 * needed).contains(&whole) {
+            self.bytes.reserve_exact(whole - self.bytes.len());
+        }
+    }
+
     /// Reads dotted data to its end in any case, so that the dialogue stays in step. The outer
     /// error ends the connection, the inner one refuses the message.
     pub async fn read_data(session: &mut Session) -> Result<Result<Body, Reply>, Step> {
@@ -59,7 +69,9 @@ impl Body {
             Ok(body) => body,
             Err(refusal) => return drain(session, reader, refusal).await.map(Err),
         };
+        let announced = session.envelope.announced_bytes;
         loop {
+            body.make_room(session.wire.buffered().len(), announced);
             let pushed = reader.push(session.wire.buffered(), &mut body.bytes);
             session.wire.consume(pushed.consumed);
             if let Some(refusal) = body.refusal(session, 0) {

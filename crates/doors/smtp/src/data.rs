@@ -1,5 +1,7 @@
 //! Message data: the end, the dots and the line ends (RFC 5321 §2.3.8, §4.5.2).
 
+use ::session::{PLAIN_BYTES, is_plain};
+
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +50,48 @@ impl DataReader {
 
     /// Takes a piece of input and appends the message bytes in it to `out`.
     pub fn push(&mut self, input: &[u8], out: &mut Vec<u8>) -> Pushed {
+        let mut consumed = 0;
+        for block in input.chunks(PLAIN_BYTES) {
+            if self.copy_plain(block, out) {
+                consumed += block.len();
+                continue;
+            }
+            let pushed = self.read(block, out);
+            consumed += pushed.consumed;
+            if pushed.ended {
+                return Pushed { consumed, ended: true };
+            }
+        }
+        Pushed { consumed, ended: false }
+    }
+
+    /// Copies a block at once when it is plain; otherwise does nothing.
+    fn copy_plain(&mut self, block: &[u8], out: &mut Vec<u8>) -> bool {
+        let before = match self.place {
+            Place::LineStart => b'\n',
+            Place::Cr => b'\r',
+            Place::Middle => 0,
+            Place::Dot | Place::DotCr => return false,
+        };
+        if !is_plain(before, block) {
+            return false;
+        }
+        if self.place == Place::Cr {
+            out.push(b'\r');
+        }
+        // A CR is kept until it is known what follows.
+        let whole = block.strip_suffix(b"\r").unwrap_or(block);
+        out.extend_from_slice(whole);
+        self.place = match block.last() {
+            Some(b'\n') => Place::LineStart,
+            Some(b'\r') => Place::Cr,
+            _ => Place::Middle,
+        };
+        true
+    }
+
+    /// The same line by line.
+    fn read(&mut self, input: &[u8], out: &mut Vec<u8>) -> Pushed {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             match (self.place, byte) {

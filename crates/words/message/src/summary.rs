@@ -142,6 +142,16 @@ impl<'a> SummaryView<'a> {
         Ok((head.header, head.body))
     }
 
+    /// Builds the parts alone: envelope and preview stay empty.
+    ///
+    /// # Errors
+    /// [`SummaryError::Damaged`].
+    pub fn structure(&self) -> Result<Parsed, SummaryError> {
+        let parts = read::parts(self.parts)?;
+        let (envelope, preview) = (Envelope::default(), String::new());
+        Ok(Parsed { parts, envelope, preview, defects: self.defects })
+    }
+
     /// Builds everything.
     ///
     /// # Errors

@@ -232,9 +232,7 @@ impl Run {
     /// Writes more of a large section, and what comes behind it.
     fn go_on(&mut self, mut open: Unfinished, out: &mut Vec<u8>) -> Result<(), MailError> {
         let end = open.left.end.min(open.left.start + INLINE_BYTES);
-        let before = out.len();
-        self.file.read_content(&open.pieces, open.left.start..end, out)?;
-        text::without_nul(&mut out[before..]);
+        content(&self.file, &open.pieces, open.left.start..end, out)?;
         open.left.start = end;
         if open.left.is_empty() {
             return self.items_from(open.loaded, open.next, out);
@@ -274,20 +272,36 @@ impl Run {
     }
 }
 
+/// Appends a range of a message's content.
+fn content(
+    file: &MailFile,
+    pieces: &[Piece],
+    range: Range<u64>,
+    out: &mut Vec<u8>,
+) -> Result<(), MailError> {
+    let before = out.len();
+    // At once, since growing copies what is there again and again; with what follows, too.
+    let bytes = range.end.saturating_sub(range.start).min(INLINE_BYTES);
+    out.reserve(bytes as usize + ROW_BYTES);
+    file.read_content(pieces, range, out)?;
+    text::without_nul(&mut out[before..]);
+    Ok(())
+}
+
 /// One message as the source of its items; opened only as far as they need it.
 struct Source<'a> {
     file: &'a MailFile,
     entry: &'a Entry,
     loaded: &'a Loaded,
     opened: Option<Opened<'a>>,
-    parsed: Option<Parsed>,
+    structure: Option<Parsed>,
     pieces: Option<Vec<Piece>>,
 }
 
 impl<'a> Source<'a> {
     fn new(file: &'a MailFile, loaded: &'a Loaded) -> Source<'a> {
         let entry = &loaded.entry;
-        Source { file, entry, loaded, opened: None, parsed: None, pieces: None }
+        Source { file, entry, loaded, opened: None, structure: None, pieces: None }
     }
 
     fn opened(&mut self) -> Result<&Opened<'a>, MailError> {
@@ -305,12 +319,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn parsed(&mut self) -> Result<&Parsed, MailError> {
-        let parsed = match self.parsed.take() {
+    /// The parts of the message, without its envelope.
+    fn structure(&mut self) -> Result<&Parsed, MailError> {
+        let parsed = match self.structure.take() {
             Some(parsed) => parsed,
-            None => self.summary()?.parsed()?,
+            None => self.summary()?.structure()?,
         };
-        Ok(self.parsed.insert(parsed))
+        Ok(self.structure.insert(parsed))
     }
 
     fn pieces(&mut self) -> Result<&[Piece], MailError> {
@@ -357,11 +372,11 @@ impl<'a> Source<'a> {
             }
             Item::Body => {
                 out.extend_from_slice(b"BODY ");
-                structure::print(self.parsed()?, false, out);
+                structure::print(self.structure()?, false, out);
             }
             Item::BodyStructure => {
                 out.extend_from_slice(b"BODYSTRUCTURE ");
-                structure::print(self.parsed()?, true, out);
+                structure::print(self.structure()?, true, out);
             }
             Item::Section(section) => return self.section(section, out),
         }
@@ -391,7 +406,7 @@ impl<'a> Source<'a> {
 
     fn place(&mut self, section: &Section) -> Result<Place, MailError> {
         if !section.path.is_empty() {
-            return Ok(section::locate(section, self.parsed()?));
+            return Ok(section::locate(section, self.structure()?));
         }
         // The whole, its header and its text need no structure.
         if section.what == What::Whole {
@@ -422,9 +437,8 @@ impl<'a> Source<'a> {
         if bytes > INLINE_BYTES {
             return Ok(Some(wanted));
         }
-        let (file, before) = (self.file, out.len());
-        file.read_content(self.pieces()?, wanted, out)?;
-        text::without_nul(&mut out[before..]);
+        let file = self.file;
+        content(file, self.pieces()?, wanted, out)?;
         Ok(None)
     }
 
@@ -437,8 +451,7 @@ impl<'a> Source<'a> {
         let What::Fields { names, not } = &section.what else { return Ok(()) };
         let mut header = Vec::new();
         let file = self.file;
-        file.read_content(self.pieces()?, range, &mut header)?;
-        text::without_nul(&mut header);
+        content(file, self.pieces()?, range, &mut header)?;
         let picked = section::pick_fields(&header, names, *not);
         let wanted = section::clamp(0..picked.len() as u64, section.partial);
         if wanted.is_empty() {

@@ -140,5 +140,7 @@ fn params(params: &[(String, String)], out: &mut Vec<u8>) {
 }
 
 fn upper(word: &str, out: &mut Vec<u8>) {
-    text::string(word.to_ascii_uppercase().as_bytes(), out);
+    let start = out.len();
+    text::string(word.as_bytes(), out);
+    out[start..].make_ascii_uppercase();
 }

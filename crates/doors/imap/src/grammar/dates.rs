@@ -115,15 +115,28 @@ fn zone(cursor: &mut Cursor<'_>) -> Parse<i64> {
 
 /// Prints `date-time` in UTC, with its quotes.
 pub(crate) fn print_date_time(micros: i64, out: &mut Vec<u8>) {
-    use std::io::Write;
     let seconds = micros.div_euclid(1_000_000);
     let (year, month, day) = date_of(seconds.div_euclid(DAY_S));
     let of_day = seconds.rem_euclid(DAY_S);
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    let month = MONTHS[(month - 1) as usize];
     let year = year.clamp(0, 9999);
-    // Writing to a vector does not fail.
-    let _ = write!(out, "\"{day:2}-{month}-{year:04} {hour:02}:{minute:02}:{second:02} +0000\"");
+    let mut text = *b"\" d-mmm-yyyy hh:mm:ss +0000\"";
+    put_two(day, &mut text[1..]);
+    if day < 10 {
+        text[1] = b' ';
+    }
+    text[4..7].copy_from_slice(MONTHS[(month - 1) as usize].as_bytes());
+    put_two(year / 100, &mut text[8..]);
+    put_two(year % 100, &mut text[10..]);
+    put_two(of_day / 3_600, &mut text[13..]);
+    put_two(of_day / 60 % 60, &mut text[16..]);
+    put_two(of_day % 60, &mut text[19..]);
+    out.extend_from_slice(&text);
+}
+
+/// Writes a number below 100 with two digits.
+fn put_two(number: i64, text: &mut [u8]) {
+    text[0] = b'0' + (number / 10) as u8;
+    text[1] = b'0' + (number % 10) as u8;
 }
 
 #[cfg(test)]

@@ -1,16 +1,6 @@
-//! The other end of a connection.
+//! What a client knows of the protocol: lines, literals and tags.
 
-use std::ops::{Deref, DerefMut};
-
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use crate::link::Link;
-
-/// A client that knows lines, literals and tags.
-pub struct Client {
-    link: Link,
-    tags: u32,
-}
+pub use crate::link::Client;
 
 /// The replies to one command: the untagged ones, and the tagged one last.
 #[derive(Debug)]
@@ -19,24 +9,7 @@ pub struct Replies {
     pub tagged: String,
 }
 
-impl Deref for Client {
-    type Target = Link;
-    fn deref(&self) -> &Link {
-        &self.link
-    }
-}
-
-impl DerefMut for Client {
-    fn deref_mut(&mut self) -> &mut Link {
-        &mut self.link
-    }
-}
-
 impl Client {
-    pub fn new(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Client {
-        Client { link: Link::new(stream), tags: 0 }
-    }
-
     /// One response: a line with its literals, without the last CRLF. `None` at the end.
     pub async fn unit_or_end(&mut self) -> Option<Vec<u8>> {
         let mut searched = 0;
@@ -73,8 +46,8 @@ impl Client {
 
     /// Sends a command under a new tag and reads up to its tagged reply.
     pub async fn run(&mut self, command: impl AsRef<[u8]>) -> Replies {
-        self.tags += 1;
-        let tag = format!("t{}", self.tags);
+        self.commands += 1;
+        let tag = format!("t{}", self.commands);
         let command = [tag.as_bytes(), b" ", command.as_ref(), b"\r\n"].concat();
         self.send(&command).await;
         let mut untagged = Vec::new();

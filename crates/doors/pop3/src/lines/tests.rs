@@ -1,3 +1,5 @@
+use session::PLAIN_BYTES;
+
 use super::Lines;
 use crate::octets::Measure;
 
@@ -72,4 +74,20 @@ fn the_top_of_a_message() {
     assert_eq!(bare, b"A: b\r\n\r\nx\r\n.\r\n");
     let no_body = sent(|| Lines::top(0), b"A: b\r\nC: d");
     assert_eq!(no_body, b"A: b\r\nC: d\r\n.\r\n");
+}
+
+#[test]
+fn blocks_are_sent_as_their_lines_are() {
+    let odd: [&[u8]; 6] = [b"\n", b"\r", b"\r\n.", b"\n.", b"\r\r\n", b"."];
+    for (length, odd) in (1..=3 * PLAIN_BYTES).zip(odd.iter().cycle()) {
+        let line = [b"some words\r\n".repeat(length / 12 + 1).as_slice(), odd].concat();
+        let message = [&line[line.len() - length.min(line.len())..], b"x\r\n.y\r"].concat();
+        let (mut slow, mut wanted) = (Lines::whole(), Vec::new());
+        assert!(slow.each(&message, &mut wanted));
+        slow.finish(&mut wanted);
+        let (mut lines, mut out) = (Lines::whole(), Vec::new());
+        assert!(lines.put(&message, &mut out));
+        lines.finish(&mut out);
+        assert!(out == wanted, "{length} {odd:?}");
+    }
 }

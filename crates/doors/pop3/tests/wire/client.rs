@@ -1,34 +1,8 @@
-//! The other end of a connection.
+//! What a client knows of the protocol: lines and long replies.
 
-use std::ops::{Deref, DerefMut};
-
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use crate::link::Link;
-
-/// A client that knows lines and long replies.
-pub struct Client {
-    link: Link,
-}
-
-impl Deref for Client {
-    type Target = Link;
-    fn deref(&self) -> &Link {
-        &self.link
-    }
-}
-
-impl DerefMut for Client {
-    fn deref_mut(&mut self) -> &mut Link {
-        &mut self.link
-    }
-}
+pub use crate::link::Client;
 
 impl Client {
-    pub fn new(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Client {
-        Client { link: Link::new(stream) }
-    }
-
     /// The next line without its CRLF; `None` at the end.
     pub async fn bytes_or_end(&mut self) -> Option<Vec<u8>> {
         let mut searched = 0;
@@ -59,6 +33,7 @@ impl Client {
 
     /// Sends a command and reads the line that answers it.
     pub async fn run(&mut self, command: &str) -> String {
+        self.commands += 1;
         self.send(format!("{command}\r\n")).await;
         self.line().await
     }
@@ -66,7 +41,7 @@ impl Client {
     /// The same for a command that has to succeed.
     pub async fn ok(&mut self, command: &str) -> String {
         let line = self.run(command).await;
-        assert!(line.starts_with("+OK"), "{command}: {line}");
+        assert!(line.starts_with("+OK"), "{command}, number {}: {line}", self.commands);
         line
     }
 

@@ -55,6 +55,45 @@ async fn exact_reads_join_pieces_and_keep_what_follows() {
     writer.await.unwrap().unwrap();
 }
 
+#[tokio::test]
+async fn who_sends_much_is_read_by_large_pieces() {
+    let sent: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
+    let (near, mut far) = tokio::io::duplex(sent.len());
+    far.write_all(&sent).await.unwrap();
+    let mut wire = Wire::memory(near);
+    let mut counts = Vec::new();
+    for _ in 0..3 {
+        counts.push(wire.fill(WAIT).await.unwrap());
+    }
+    assert_eq!(counts, [QUIET_BYTES, BUSY_BYTES, BUSY_BYTES]);
+    wire.consume(100);
+    // What is buffered, then straight from the stream, and the last of it by way of the buffer.
+    let mut body = b"before".to_vec();
+    wire.read_exact(199_000, &mut body, WAIT).await.unwrap();
+    assert_eq!(body[6..], sent[100..199_100]);
+    assert_eq!(wire.buffered(), &sent[199_100..]);
+    far.write_all(b"x").await.unwrap();
+    wire.fill(WAIT).await.unwrap();
+    assert_eq!(wire.sessions.received.load(Ordering::Relaxed), 200_001);
+    assert_eq!(wire.room(), QUIET_BYTES);
+}
+
+#[tokio::test]
+async fn nothing_behind_a_literal_is_lost_however_it_comes() {
+    let sent: Vec<u8> = (0..30_000u32).map(|at| (at % 249) as u8).collect();
+    for (piece, literal) in [(1, 2_500), (700, 9_000), (2_048, 20_000), (8_192, 29_999)] {
+        let (near, mut far) = tokio::io::duplex(piece);
+        let bytes = sent.clone();
+        let writer = tokio::spawn(async move { far.write_all(&bytes).await });
+        let (mut wire, mut body) = (Wire::memory(near), Vec::new());
+        wire.read_exact(literal, &mut body, WAIT).await.unwrap();
+        wire.read_exact(sent.len() - literal, &mut body, WAIT).await.unwrap();
+        assert!(body == sent, "by {piece}");
+        assert!(matches!(wire.read_exact(3_000, &mut body, WAIT).await, Err(WireError::Closed)));
+        writer.await.unwrap().unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_waits_holds_no_buffer() {
     let (near, mut far) = tokio::io::duplex(64);

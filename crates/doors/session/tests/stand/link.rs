@@ -1,4 +1,5 @@
-//! The bytes of a client's connection, for the tests of every door; nothing waits for ever.
+//! The other end of a connection, for the tests of every door; nothing waits for ever. What it
+//! knows of a protocol stands beside the tests of that door.
 
 use std::time::Duration;
 
@@ -11,15 +12,17 @@ trait Both: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Both for T {}
 
 /// A client's end of a connection.
-pub struct Link {
+pub struct Client {
     stream: Box<dyn Both>,
     /// What came and was not taken yet.
     pub buffer: Vec<u8>,
+    /// Commands whose answers were read.
+    pub commands: u32,
 }
 
-impl Link {
-    pub fn new(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Link {
-        Link { stream: Box::new(stream), buffer: Vec::new() }
+impl Client {
+    pub fn new(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Client {
+        Client { stream: Box::new(stream), buffer: Vec::new(), commands: 0 }
     }
 
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {

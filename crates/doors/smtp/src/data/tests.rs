@@ -61,3 +61,39 @@ fn what_follows_the_end_is_left() {
     let (out, ended, _, used) = every_cut(b"a\r\n.\r\nQUIT\r\n", false);
     assert_eq!((out.as_slice(), ended, used), (&b"a\r\n"[..], true, 6));
 }
+
+#[test]
+fn blocks_are_read_as_their_bytes_are() {
+    // Long lines with rare dots and bare line ends, from a fixed seed.
+    let mut state = 7u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    for round in 0..300 {
+        let mut sent = Vec::new();
+        while sent.len() < 6 * PLAIN_BYTES {
+            sent.resize(sent.len() + random(200) as usize, b'a');
+            let odd: &[u8] = match random(40) {
+                0 => b"\n",
+                1 => b"\r",
+                2 => b"\r\n.",
+                3 => b"\n.",
+                4 => b"\r\r\n",
+                _ => b"\r\n",
+            };
+            sent.extend_from_slice(odd);
+        }
+        sent.extend_from_slice(b"\r\n.\r\nQUIT\r\n");
+        let (mut slow, mut wanted) = (DataReader::new(round % 2 == 0), Vec::new());
+        let pushed = slow.read(&sent, &mut wanted);
+        assert!(pushed.ended);
+        let sizes = [1, 2, 7, PLAIN_BYTES - 1, PLAIN_BYTES, PLAIN_BYTES + 1, sent.len()];
+        for size in sizes {
+            let pieces: Vec<&[u8]> = sent.chunks(size).collect();
+            let seen = read(&pieces, round % 2 == 0);
+            let wanted = (wanted.clone(), true, slow.saw_bare(), pushed.consumed);
+            assert!(seen == wanted, "round {round}, by {size}");
+        }
+    }
+}

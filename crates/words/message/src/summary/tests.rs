@@ -12,6 +12,7 @@ fn views_give_single_sections() {
         assert_eq!(copied(&view.envelope_view().unwrap()), parsed.envelope, "{name}");
         assert_eq!(view.preview(), Ok(parsed.preview.as_str()), "{name}");
         assert_eq!(view.defects(), parsed.defects, "{name}");
+        assert_eq!(view.structure().map(|structure| structure.parts).as_ref(), Ok(&parsed.parts));
         let root = &parsed.parts[0];
         assert_eq!(view.root(), Ok((root.header.clone(), root.body.clone())), "{name}");
         let short = view.without_preview();

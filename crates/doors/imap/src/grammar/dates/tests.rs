@@ -19,6 +19,10 @@ fn dates_with_time_go_both_ways() {
         assert_eq!(again, Ok(seconds * 1_000_000), "{}", String::from_utf8_lossy(&printed));
         assert_eq!(printed.len(), 28);
     }
+    let mut printed = Vec::new();
+    print_date_time(1_772_529_309_999_999, &mut printed);
+    print_date_time(i64::MAX, &mut printed);
+    assert_eq!(printed, b"\" 3-Mar-2026 09:15:09 +0000\"\"10-Jan-9999 04:00:54 +0000\"");
 }
 
 #[test]
