@@ -1,9 +1,10 @@
 //! Measures what a change costs, and how long a start takes against the length of the log.
 //!
-//! `cargo run --release -p store --example figures change|start|steady [directory [only]]`. A
-//! change is a note of about 1 KiB put into a folder and waited for; `only` is one number of
+//! `cargo run --release -p store --example figures change|start|steady|memory [directory [only]]`.
+//! A change is a note of about 1 KiB put into a folder and waited for; `only` is one number of
 //! databases, or MiB of log; `start` needs root for its cold figures. `steady` runs an hour of the
-//! load of so many people (6,000) against a clock of its own, to see what the checkpoints write.
+//! load of so many people (6,000) against a clock of its own, to see what the checkpoints write;
+//! `memory` does so much for each of so many people (1,000) under several bounds of memory.
 
 use std::error::Error;
 use std::io::Write;
@@ -261,6 +262,10 @@ fn happen(
     Ok(())
 }
 
+fn figure(store: &Store, name: &str) -> u64 {
+    store.statistics().iter().find(|row| row.0 == name).map_or(0, |row| row.1)
+}
+
 fn steady(dir: &Path, only: Option<usize>) -> Outcome {
     let count = only.unwrap_or(6_000);
     let clock = Arc::new(ManualClock::new(TimeDate(1_800_000_000_000_000)));
@@ -277,9 +282,6 @@ fn steady(dir: &Path, only: Option<usize>) -> Outcome {
     say("|---:|---:|---:|---:|---:|---:|---:|")?;
     let per_second = SHARES.iter().map(|(_, share)| share).sum::<u64>() * count as u64 / 6_000;
     let (mut number, mut before) = (count as u64 * NOTES, None);
-    let figure = |store: &Store, name: &str| {
-        store.statistics().iter().find(|row| row.0 == name).map_or(0, |row| row.1)
-    };
     for second in 0..SETTLING_S + SIMULATED_S {
         for at in 0..per_second {
             let mut rest = at * SHARES.iter().map(|(_, share)| share).sum::<u64>() / per_second;
@@ -319,6 +321,57 @@ fn steady(dir: &Path, only: Option<usize>) -> Outcome {
         before = Some((cpu, device, log, commits, rounds));
     }
     store.close()?;
+    Ok(())
+}
+
+/// What happens in `memory` for each database.
+const HAPPENINGS: u64 = 30;
+/// Bounds of memory for each database, in KiB; the last is none.
+const BOUNDS_KIB: [u64; 4] = [48, 96, 192, 1 << 20];
+
+/// Resident memory of the process, in bytes.
+fn resident() -> Outcome<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? * 1_024.0)
+}
+
+fn memory(dir: &Path, only: Option<usize>) -> Outcome {
+    let count = only.unwrap_or(1_000);
+    let begun = resident()?;
+    say("| bound KiB/database | used KiB | resident KiB | gave back | commits | CPU us/change |")?;
+    say("|---:|---:|---:|---:|---:|---:|")?;
+    for bound in BOUNDS_KIB {
+        let dir = dir.join(format!("memory-{bound}"));
+        let store = open(&dir, |options| {
+            options.open_databases_max = count;
+            options.buffer_pool_bytes = bound * 1_024 * count as u64;
+        })?;
+        let databases = databases(&store, count)?;
+        for number in 0..count as u64 * NOTES {
+            deliver(&store, &databases[number as usize % count], number, 0)?;
+        }
+        store.checkpoint_round()?;
+        let (all, cpu) = (count as u64 * HAPPENINGS, used()?.0);
+        for number in 0..all {
+            let place = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            let happening = SHARES[number as usize % SHARES.len()].0;
+            happen(&store, &databases[place as usize % count], happening, number)?;
+        }
+        let cpu = (used()?.0 - cpu) / all as f64;
+        let each = |bytes: f64| bytes / 1_024.0 / count as f64;
+        let (pool, resident) = (store.buffer_pool_used() as f64, resident()? - begun);
+        say(&format!(
+            "| {bound} | {:.0} | {:.0} | {} | {} | {cpu:.0} |",
+            each(pool),
+            each(resident),
+            figure(&store, "Database.BufferPool.Eased"),
+            figure(&store, "Database.Checkpoint.Commits"),
+        ))?;
+        store.close()?;
+        drop((databases, store));
+        std::fs::remove_dir_all(&dir)?;
+    }
     Ok(())
 }
 
@@ -367,6 +420,7 @@ fn main() -> Outcome {
         "change" => change(&dir, only),
         "start" => start(&dir, only),
         "steady" => steady(&dir, only),
-        other => Err(format!("{other:?}: say change, start or steady").into()),
+        "memory" => memory(&dir, only),
+        other => Err(format!("{other:?}: say change, start, steady or memory").into()),
     }
 }

@@ -1,12 +1,14 @@
 //! Applying results to a database: the same for a live write and for replay.
 
 use note::TimeDate;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::EntryFlags;
 use crate::bytes::BytesError;
+use crate::handle::Handle;
 use crate::op::{FolderRef, NewEntry, NewFolder, NoteRef, Op, PutNote};
 use crate::schema::Facts;
+use crate::sql::Sql;
+use crate::statements::{Sqlite, Value, values};
 
 /// Why a result was not applied.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +28,21 @@ type Result<T = ()> = std::result::Result<T, ApplyError>;
 
 /// A database to which the results of one change are applied.
 pub(crate) struct Target<'a> {
-    pub conn: &'a Connection,
-    pub facts: &'a mut Facts,
+    sqlite: Sqlite<'a>,
+    facts: &'a mut Facts,
 }
 
-fn one(changed: usize, what: &'static str) -> Result {
-    if changed == 1 { Ok(()) } else { Err(ApplyError::Mismatch(what)) }
+impl Handle {
+    /// The file with its statements.
+    pub fn sqlite(&self) -> Sqlite<'_> {
+        Sqlite { conn: &self.conn, statements: &self.prepared }
+    }
+
+    /// The file and its header, to apply results to.
+    pub fn target(&mut self) -> Target<'_> {
+        let sqlite = Sqlite { conn: &self.conn, statements: &self.prepared };
+        Target { sqlite, facts: &mut self.facts }
+    }
 }
 
 const SEEN: u16 = EntryFlags::SEEN.0;
@@ -54,14 +65,8 @@ impl Target<'_> {
                 self.set_flags(folder, uid, flags, keywords)
             }
             Op::RemoveEntry { folder, uid, note, seen } => {
-                one(
-                    self.conn
-                        .prepare_cached(
-                            "DELETE FROM entry WHERE folder = ?1 AND uid = ?2 AND note = ?3",
-                        )?
-                        .execute(params![folder.id.0, uid, note.0])?,
-                    "entry to remove",
-                )?;
+                let entry = values![folder.id.0, uid, note.0];
+                self.change(Sql::DeleteEntry, entry, "entry to remove")?;
                 self.entry_removed(folder, uid, seen)
             }
             Op::SetTitle { title } => {
@@ -79,34 +84,34 @@ impl Target<'_> {
         self.facts.change_seq as i64
     }
 
+    /// Runs a statement that must change one row.
+    fn change(&self, sql: Sql, values: &[Value<'_>], what: &'static str) -> Result {
+        match self.sqlite.run(sql, values)? {
+            1 => Ok(()),
+            _ => Err(ApplyError::Mismatch(what)),
+        }
+    }
+
     fn insert_note(&mut self, put: &PutNote<'_>) -> Result {
         let blob = &put.blob;
         let hashes = (!blob.hashes.is_empty()).then_some(blob.hashes);
-        self.conn
-            .prepare_cached(
-                "INSERT INTO note(id, unid, class, sequence, modified, change_seq, size, date,
-                   seen, deleted, hashes, unpacked, crc, body)
-                 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, NULL, ?9, ?10, ?11, ?12)",
-            )?
-            .execute(params![
-                put.id.0,
-                &blob.unid.0,
-                blob.class.0,
-                blob.sequence,
-                blob.modified.0,
-                self.facts.change_seq as i64,
-                blob.size as i64,
-                blob.date.0,
-                hashes,
-                blob.unpacked as i64,
-                blob.crc,
-                blob.body,
-            ])?;
+        let row = values![
+            put.id.0,
+            &blob.unid.0,
+            blob.class.0,
+            blob.sequence,
+            blob.modified.0,
+            self.seq(),
+            blob.size as i64,
+            blob.date.0,
+            hashes,
+            blob.unpacked as i64,
+            blob.crc,
+            blob.body,
+        ];
+        self.sqlite.run(Sql::InsertNote, row)?;
         if self.facts.stubs > 0 {
-            let gone = self
-                .conn
-                .prepare_cached("DELETE FROM stub WHERE unid = ?1")?
-                .execute([&blob.unid.0])?;
+            let gone = self.sqlite.run(Sql::DeleteStub, values![&blob.unid.0])?;
             self.facts.stubs = self.facts.stubs.saturating_sub(gone as i64);
         }
         self.facts.note_next = self.facts.note_next.max(put.id.0.saturating_add(1));
@@ -116,34 +121,27 @@ impl Target<'_> {
 
     fn update_note(&mut self, put: &PutNote<'_>) -> Result {
         let blob = &put.blob;
-        let (size, date, alive) = self.size_and_date(put.id.0)?;
+        let note = NoteRef { id: put.id, unid: blob.unid };
+        let (size, date, alive) = self.size_and_date(note, "note to replace")?;
         let hashes = (!blob.hashes.is_empty()).then_some(blob.hashes);
-        let changed = self
-            .conn
-            .prepare_cached(
-                "UPDATE note SET class = ?3, sequence = ?4, modified = ?5, change_seq = ?6,
-                   size = ?7, date = ?8, hashes = ?9, unpacked = ?10, crc = ?11, body = ?12
-                 WHERE id = ?1 AND unid = ?2",
-            )?
-            .execute(params![
-                put.id.0,
-                &blob.unid.0,
-                blob.class.0,
-                blob.sequence,
-                blob.modified.0,
-                self.facts.change_seq as i64,
-                blob.size as i64,
-                blob.date.0,
-                hashes,
-                blob.unpacked as i64,
-                blob.crc,
-                blob.body,
-            ])?;
-        one(changed, "note to replace")?;
+        let row = values![
+            put.id.0,
+            &blob.unid.0,
+            blob.class.0,
+            blob.sequence,
+            blob.modified.0,
+            self.seq(),
+            blob.size as i64,
+            blob.date.0,
+            hashes,
+            blob.unpacked as i64,
+            blob.crc,
+            blob.body,
+        ];
+        self.change(Sql::UpdateNote, row, "note to replace")?;
         if (size, date) != (blob.size as i64, blob.date.0) {
-            self.conn
-                .prepare_cached("UPDATE entry SET size = ?2, date = ?3 WHERE note = ?1")?
-                .execute(params![put.id.0, blob.size as i64, blob.date.0])?;
+            let entries = values![put.id.0, blob.size as i64, blob.date.0];
+            self.sqlite.run(Sql::UpdateEntriesOfNote, entries)?;
         }
         if alive {
             self.facts.count(0, (blob.size as i64).saturating_sub(size));
@@ -151,53 +149,35 @@ impl Target<'_> {
         Ok(())
     }
 
-    fn size_and_date(&self, id: i64) -> Result<(i64, i64, bool)> {
-        self.conn
-            .prepare_cached("SELECT size, date, deleted IS NULL FROM note WHERE id = ?1")?
-            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?
-            .ok_or(ApplyError::Mismatch("note to replace"))
+    fn size_and_date(&self, note: NoteRef, what: &'static str) -> Result<(i64, i64, bool)> {
+        let found = self.sqlite.find(Sql::SizeOfNote, values![note.id.0, &note.unid.0], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        found.ok_or(ApplyError::Mismatch(what))
     }
 
     fn delete_note(&mut self, note: NoteRef, stub: bool, time: TimeDate) -> Result {
-        let sql = "DELETE FROM note WHERE id = ?1 AND unid = ?2
-                   RETURNING size, deleted IS NULL, class, sequence";
-        let gone = self
-            .conn
-            .prepare_cached(sql)?
-            .query_row(params![note.id.0, &note.unid.0], |row| {
-                let size: i64 = row.get(0)?;
-                let alive: bool = row.get(1)?;
-                Ok((size, alive, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?))
-            })
-            .optional()?;
+        let gone = self.sqlite.find(Sql::DeleteNote, values![note.id.0, &note.unid.0], |row| {
+            let size: i64 = row.get(0)?;
+            let alive: bool = row.get(1)?;
+            Ok((size, alive, row.get::<i64>(2)?, row.get::<i64>(3)?))
+        })?;
         let (size, alive, class, sequence) = gone.ok_or(ApplyError::Mismatch("note to delete"))?;
         if alive {
             self.facts.count(-1, size.saturating_neg());
         }
         if stub {
-            self.conn
-                .prepare_cached(
-                    "INSERT INTO stub(unid, class, sequence, change_seq, deleted)
-                     VALUES(?1, ?2, ?3, ?4, ?5)",
-                )?
-                .execute(params![&note.unid.0, class, sequence, self.seq(), time.0])?;
+            let row = values![&note.unid.0, class, sequence, self.seq(), time.0];
+            self.sqlite.run(Sql::InsertStub, row)?;
             self.facts.stubs = self.facts.stubs.saturating_add(1);
         }
         Ok(())
     }
 
     fn set_deleted(&mut self, note: NoteRef, deleted: Option<TimeDate>) -> Result {
-        let (time, seq) = (deleted.map(|time| time.0), self.seq());
-        let size: Option<i64> = self
-            .conn
-            .prepare_cached(
-                "UPDATE note SET deleted = ?3, change_seq = ?4
-                 WHERE id = ?1 AND unid = ?2 AND (deleted IS NULL) = (?3 IS NOT NULL)
-                 RETURNING size",
-            )?
-            .query_row(params![note.id.0, &note.unid.0, time, seq], |row| row.get(0))
-            .optional()?;
+        let time = deleted.map(|time| time.0);
+        let marked = values![note.id.0, &note.unid.0, time, self.seq()];
+        let size = self.sqlite.find(Sql::MarkDeleted, marked, |row| row.get::<i64>(0))?;
         let size = size.ok_or(ApplyError::Mismatch("note to delete softly or restore"))?;
         match deleted {
             Some(_) => self.facts.count(-1, size.saturating_neg()),
@@ -206,145 +186,90 @@ impl Target<'_> {
         Ok(())
     }
 
+    /// Marks a note, and each of its entries.
     fn set_seen(&mut self, note: NoteRef, seen: bool) -> Result {
-        let changed = self
-            .conn
-            .prepare_cached("UPDATE note SET seen = ?3 WHERE id = ?1 AND unid = ?2 AND seen <> ?3")?
-            .execute(params![note.id.0, &note.unid.0, seen])?;
-        one(changed, "note to mark")?;
-        let less = if seen { 1 } else { -1 };
-        self.conn
-            .prepare_cached(
-                "UPDATE folder SET modseq = ?2, unseen = unseen - ?3 * (SELECT count(*) FROM entry
-                   WHERE entry.note = ?1 AND entry.folder = folder.id)
-                 WHERE id IN (SELECT folder FROM entry WHERE note = ?1)",
-            )?
-            .execute(params![note.id.0, self.seq(), less])?;
-        let (clear, set) = if seen { (0, SEEN) } else { (SEEN, 0) };
-        self.conn
-            .prepare_cached(
-                "UPDATE entry SET flags = (flags & ~?3) | ?4, modseq = ?2 WHERE note = ?1",
-            )?
-            .execute(params![note.id.0, self.seq(), clear, set])?;
+        let marked = values![note.id.0, &note.unid.0, seen];
+        self.change(Sql::MarkSeen, marked, "note to mark")?;
+        let entries = self.sqlite.list(Sql::EntriesOfNote, values![note.id.0], |row| {
+            Ok((row.get::<i64>(0)?, row.get::<u32>(1)?))
+        })?;
+        let (clear, set, more) = if seen { (0, SEEN, -1i64) } else { (SEEN, 0, 1) };
+        for of_folder in entries.chunk_by(|one, other| one.0 == other.0) {
+            for (folder, uid) in of_folder {
+                let entry = values![*folder, *uid, clear, set, self.seq()];
+                self.change(Sql::SetFlag, entry, "entry to mark")?;
+            }
+            let more = more.saturating_mul(of_folder.len() as i64);
+            let folder = values![of_folder[0].0, self.seq(), more];
+            // An entry without its folder is for fixup to mend.
+            self.sqlite.run(Sql::FolderSeen, folder)?;
+        }
         Ok(())
     }
 
     fn create_folder(&mut self, new: &NewFolder<'_>) -> Result {
-        self.conn
-            .prepare_cached(
-                "INSERT INTO folder(id, unid, name, uidvalidity, uidnext, modseq, messages, unseen,
-                   special_use, subscribed) VALUES(?1, ?2, ?3, ?4, 1, ?5, 0, 0, ?6, 0)",
-            )?
-            .execute(params![
-                new.folder.id.0,
-                &new.folder.unid.0,
-                new.name,
-                new.uidvalidity,
-                self.facts.change_seq as i64,
-                new.special_use,
-            ])?;
+        let row = values![
+            new.folder.id.0,
+            &new.folder.unid.0,
+            new.name,
+            new.uidvalidity,
+            self.seq(),
+            new.special_use,
+        ];
+        self.sqlite.run(Sql::InsertFolder, row)?;
         self.facts.folder_next = self.facts.folder_next.max(new.folder.id.0.saturating_add(1));
         self.facts.uidvalidity = self.facts.uidvalidity.max(new.uidvalidity);
         Ok(())
     }
 
     fn rename_folder(&mut self, folder: FolderRef, name: &str) -> Result {
-        let changed = self
-            .conn
-            .prepare_cached("UPDATE folder SET name = ?3 WHERE id = ?1 AND unid = ?2")?
-            .execute(params![folder.id.0, &folder.unid.0, name])?;
-        one(changed, "folder to rename")
+        let renamed = values![folder.id.0, &folder.unid.0, name];
+        self.change(Sql::RenameFolder, renamed, "folder to rename")
     }
 
     /// Removes a folder with all its entries and its memory of expunged ones.
     fn delete_folder(&mut self, folder: FolderRef) -> Result {
-        let changed = self
-            .conn
-            .prepare_cached("DELETE FROM folder WHERE id = ?1 AND unid = ?2")?
-            .execute(params![folder.id.0, &folder.unid.0])?;
-        one(changed, "folder to delete")?;
-        for sql in ["DELETE FROM entry WHERE folder = ?1", "DELETE FROM expunged WHERE folder = ?1"]
-        {
-            self.conn.prepare_cached(sql)?.execute([folder.id.0])?;
-        }
+        let gone = values![folder.id.0, &folder.unid.0];
+        self.change(Sql::DeleteFolder, gone, "folder to delete")?;
+        self.sqlite.run(Sql::DeleteEntries, values![folder.id.0])?;
+        self.sqlite.run(Sql::DeleteExpunged, values![folder.id.0])?;
         Ok(())
     }
 
     fn subscribe(&mut self, folder: FolderRef, subscribed: bool) -> Result {
-        let changed = self
-            .conn
-            .prepare_cached("UPDATE folder SET subscribed = ?3 WHERE id = ?1 AND unid = ?2")?
-            .execute(params![folder.id.0, &folder.unid.0, subscribed])?;
-        one(changed, "folder to subscribe")
+        let changed = values![folder.id.0, &folder.unid.0, subscribed];
+        self.change(Sql::Subscribe, changed, "folder to subscribe")
     }
 
     fn add_entry(&mut self, new: &NewEntry<'_>) -> Result {
-        // Not one INSERT of a SELECT: for it SQLite opens a journal of the statement, and to close
-        // that it walks over all that the change has done before.
-        let (size, date): (i64, i64) = self
-            .conn
-            .prepare_cached("SELECT size, date FROM note WHERE id = ?1 AND unid = ?2")?
-            .query_row(params![new.note.id.0, &new.note.unid.0], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()?
-            .ok_or(ApplyError::Mismatch("note of a new entry"))?;
-        let changed = self
-            .conn
-            .prepare_cached(
-                "INSERT INTO entry(folder, uid, modseq, flags, keywords, note, size, date, unid)
-                 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )?
-            .execute(params![
-                new.folder.id.0,
-                new.uid,
-                self.facts.change_seq as i64,
-                new.flags,
-                new.keywords,
-                new.note.id.0,
-                size,
-                date,
-                &new.note.unid.0,
-            ])?;
-        one(changed, "note of a new entry")?;
-        let unseen = i64::from(new.flags & SEEN == 0);
-        let changed = self
-            .conn
-            .prepare_cached(
-                "UPDATE folder SET uidnext = ?3 + 1, modseq = ?4, messages = messages + 1,
-                   unseen = unseen + ?5 WHERE id = ?1 AND unid = ?2 AND uidnext <= ?3",
-            )?
-            .execute(params![new.folder.id.0, &new.folder.unid.0, new.uid, self.seq(), unseen])?;
-        one(changed, "folder of a new entry")
+        let (size, date, _) = self.size_and_date(new.note, "note of a new entry")?;
+        let row = values![
+            new.folder.id.0,
+            new.uid,
+            self.seq(),
+            new.flags,
+            new.keywords,
+            new.note.id.0,
+            size,
+            date,
+            &new.note.unid.0,
+        ];
+        self.change(Sql::InsertEntry, row, "note of a new entry")?;
+        let (FolderRef { id, unid }, unseen) = (new.folder, new.flags & SEEN == 0);
+        let folder = values![id.0, &unid.0, new.uid, self.seq(), unseen];
+        self.change(Sql::FolderGrows, folder, "folder of a new entry")
     }
 
     fn set_flags(&mut self, folder: FolderRef, uid: u32, flags: u16, keywords: &str) -> Result {
-        let changed = self
-            .conn
-            .prepare_cached(
-                "UPDATE entry SET flags = ?3, keywords = ?4, modseq = ?5
-                 WHERE folder = ?1 AND uid = ?2 AND (flags & 16) = (?3 & 16)",
-            )?
-            .execute(params![folder.id.0, uid, flags, keywords, self.seq()])?;
-        one(changed, "entry to flag")?;
-        let changed = self
-            .conn
-            .prepare_cached("UPDATE folder SET modseq = ?3 WHERE id = ?1 AND unid = ?2")?
-            .execute(params![folder.id.0, &folder.unid.0, self.seq()])?;
-        one(changed, "folder of an entry to flag")
+        let entry = values![folder.id.0, uid, flags, keywords, self.seq()];
+        self.change(Sql::SetFlags, entry, "entry to flag")?;
+        let folder = values![folder.id.0, &folder.unid.0, self.seq()];
+        self.change(Sql::FolderChanges, folder, "folder of an entry to flag")
     }
 
     fn entry_removed(&mut self, folder: FolderRef, uid: u32, seen: bool) -> Result {
-        self.conn
-            .prepare_cached("INSERT INTO expunged(folder, modseq, uid) VALUES(?1, ?2, ?3)")?
-            .execute(params![folder.id.0, self.seq(), uid])?;
-        let changed = self
-            .conn
-            .prepare_cached(
-                "UPDATE folder SET modseq = ?3, messages = messages - 1, unseen = unseen - ?4
-                 WHERE id = ?1 AND unid = ?2",
-            )?
-            .execute(params![folder.id.0, &folder.unid.0, self.seq(), !seen])?;
-        one(changed, "folder of an entry to remove")
+        self.sqlite.run(Sql::InsertExpunged, values![folder.id.0, self.seq(), uid])?;
+        let folder = values![folder.id.0, &folder.unid.0, self.seq(), !seen];
+        self.change(Sql::FolderShrinks, folder, "folder of an entry to remove")
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::handle::Handle;
+use crate::handle::{Handle, PAGE_BYTES};
 use crate::life::sync_parent;
 use crate::private::{NEW, Private, WORK, finish_file, step, watched};
 use crate::progress::tell;
@@ -117,7 +117,9 @@ fn length_of(path: &Path) -> u64 {
 
 fn copy_without_holes(from: &Path, to: &Path, progress: &mut Progress<'_>) -> Result<()> {
     let mut conn = Connection::open(from)?;
-    conn.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=OFF;")?;
+    conn.execute_batch(&format!(
+        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=OFF; PRAGMA page_size={PAGE_BYTES};"
+    ))?;
     let target = to.to_str().ok_or(StoreError::BadPath {
         path: to.display().to_string(),
         reason: "its directory has a name that is not UTF-8",

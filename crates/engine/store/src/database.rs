@@ -40,6 +40,10 @@ pub(crate) struct Shared {
     pub is_open: AtomicBool,
     /// Whether what a start found in the log is still to be replayed.
     pub is_pending: AtomicBool,
+    /// Memory of pages and prepared statements, in bytes.
+    pub memory: AtomicU64,
+    /// What of it was left when it gave back what it could; 0 without an open transaction.
+    pub kept: AtomicU64,
     /// Memory of the open transaction beyond the page cache, in bytes.
     pub held: AtomicU64,
     /// Records that a crash would leave to be replayed.
@@ -125,6 +129,8 @@ impl Database {
             seen_used: AtomicU64::new(u64::MAX),
             is_open: AtomicBool::new(false),
             is_pending: AtomicBool::new(false),
+            memory: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
             held: AtomicU64::new(0),
             unsaved: AtomicUsize::new(0),
             watchers: Arc::default(),

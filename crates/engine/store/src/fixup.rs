@@ -6,7 +6,6 @@ use note::Dbiid;
 use rusqlite::Connection;
 use txlog::Lsn;
 
-use crate::apply::Target;
 use crate::bytes::Cursor;
 use crate::check::{check, is_mended};
 use crate::copy::row_of;
@@ -307,8 +306,7 @@ fn apply_sound(dbiid: Dbiid, payload: &[u8], handle: &mut Handle) -> Result<u64>
         let Ok(op) = Op::decode(&mut cursor, &record.blobs) else { return Ok(lost + 1) };
         let saved = handle.facts.clone();
         handle.conn.execute_batch("SAVEPOINT f")?;
-        let mut target = Target { conn: &handle.conn, facts: &mut handle.facts };
-        if target.apply(&op).is_ok() {
+        if handle.target().apply(&op).is_ok() {
             handle.conn.execute_batch("RELEASE f")?;
         } else {
             handle.conn.execute_batch("ROLLBACK TO f; RELEASE f")?;

@@ -1,5 +1,6 @@
 //! An open database file: the connection, its settings, its open transaction.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,10 @@ use rusqlite::{Connection, OpenFlags};
 use crate::Quota;
 use crate::register::Row;
 use crate::schema::{APPLICATION_ID, Facts, HEADER, ODS, ODS_MIN, SCHEMA, upgrade};
+use crate::statements::Statements;
 
+/// Page size of new files, in bytes. Files with other ones stay as they are until a compaction.
+pub(crate) const PAGE_BYTES: usize = 2_048;
 /// Prepared statements kept per connection.
 const STATEMENTS_MAX: usize = 80;
 /// Bytes and number of the slots in the pool of small memory of a connection.
@@ -65,22 +69,32 @@ pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
 
 /// An open database file.
 pub(crate) struct Handle {
+    /// Before the connection, so that it is dropped first.
+    pub prepared: Statements,
     pub conn: Connection,
     pub facts: Facts,
     /// Whether results stand in an open transaction.
     pub in_transaction: bool,
+    /// How often the memory of the statements was wanted, and what it was when last looked at.
+    statements: Cell<(u32, u64)>,
 }
 
 impl Handle {
+    fn new(conn: Connection, facts: Facts) -> Handle {
+        let prepared = Statements::new();
+        Handle { prepared, conn, facts, in_transaction: false, statements: Cell::default() }
+    }
+
     /// Makes a new file. Nothing is synced; it is made again from the log if it gets lost.
     pub fn create(path: &Path, dbiid: Dbiid, row: &Row) -> Result<Handle, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
-        conn.execute_batch(
-            "PRAGMA synchronous=OFF; PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;",
-        )?;
+        conn.execute_batch(&format!(
+            "PRAGMA synchronous=OFF; PRAGMA page_size={PAGE_BYTES};
+             PRAGMA auto_vacuum=INCREMENTAL;"
+        ))?;
         configure(&conn)?;
         let facts = Facts {
             dbiid,
@@ -106,7 +120,7 @@ impl Handle {
         ))?;
         facts.save(&conn)?;
         conn.execute_batch("COMMIT; PRAGMA synchronous=NORMAL;")?;
-        Ok(Handle { conn, facts, in_transaction: false })
+        Ok(Handle::new(conn, facts))
     }
 
     /// Opens an existing file.
@@ -129,7 +143,7 @@ impl Handle {
         };
         conn.execute_batch("PRAGMA synchronous=NORMAL;")?;
         let facts = Facts::load(&conn, ods)?;
-        let mut handle = Handle { conn, facts, in_transaction: false };
+        let mut handle = Handle::new(conn, facts);
         if ods < ODS {
             // Committed with the next change, or done again at the next start.
             handle.begin()?;
@@ -159,11 +173,26 @@ impl Handle {
         })
     }
 
-    /// Memory of the page cache and of the open transaction, in bytes.
-    #[allow(unsafe_code)]
+    /// Memory of the page cache and of the open transaction, in bytes. Cheap.
     pub fn cache_bytes(&self) -> u64 {
+        self.status(rusqlite::ffi::SQLITE_DBSTATUS_CACHE_USED)
+    }
+
+    /// Memory of the prepared statements, in bytes. Looking is dear, so that it is what it was at
+    /// the last call whose number is a power of two or a multiple of 256.
+    pub fn statement_bytes(&self) -> u64 {
+        let (calls, mut bytes) = self.statements.get();
+        let calls = calls.wrapping_add(1);
+        if calls.is_power_of_two() || calls.is_multiple_of(256) {
+            bytes = self.status(rusqlite::ffi::SQLITE_DBSTATUS_STMT_USED);
+        }
+        self.statements.set((calls, bytes));
+        bytes
+    }
+
+    #[allow(unsafe_code)]
+    fn status(&self, what: std::ffi::c_int) -> u64 {
         let (mut now, mut highest) = (0, 0);
-        let what = rusqlite::ffi::SQLITE_DBSTATUS_CACHE_USED;
         // SAFETY: the connection is open for as long as `self` lives, is used by this thread
         // alone meanwhile, and both numbers outlive the call.
         let code = unsafe {
@@ -175,7 +204,9 @@ impl Handle {
 
     /// Gives up prepared statements and the pages that can be read again.
     pub fn ease(&self) {
+        self.prepared.clear();
         self.conn.flush_prepared_statement_cache();
+        self.statements.take();
         if let Err(error) = self.conn.release_memory() {
             tracing::debug!(%error, "memory of an idle database stays");
         }

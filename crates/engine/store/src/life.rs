@@ -95,6 +95,7 @@ impl Store {
         {
             let mut state = database.0.state.lock();
             database.0.set_needed(Some(head.lsn), self.now().0);
+            self.note_memory(&database.0, Some(&handle));
             state.handle = Some(handle);
             database.0.is_open.store(true, Ordering::Relaxed);
             self.cache.opened();

@@ -6,7 +6,7 @@ use note::Dbiid;
 use rusqlite::ErrorCode;
 use txlog::{Damage, LogError, Lsn};
 
-use crate::apply::{ApplyError, Target};
+use crate::apply::ApplyError;
 use crate::bytes::{BytesError, Cursor};
 use crate::database::{Shared, State};
 use crate::handle::{Handle, OpenError, is_corrupt, remove_files};
@@ -115,7 +115,7 @@ impl Store {
         state.is_unmade = false;
         state.forget_records(state.checkpointed.min(state.committed));
         shared.unsaved.store(state.records.len(), Ordering::Relaxed);
-        self.note_held(shared, Some(&handle));
+        self.note_memory(shared, Some(&handle));
         if count > 0 {
             let first = state.records.iter().find(|lsn| **lsn >= state.committed).copied();
             shared.need_from(|| first.unwrap_or(state.committed), self.now().0);
@@ -263,7 +263,7 @@ fn replay_record(dbiid: Dbiid, payload: &[u8], handle: &mut Handle) -> Result<()
     }
     handle.facts.change_seq = section.change_seq;
     let mut cursor = Cursor::new(section.ops);
-    let mut target = Target { conn: &handle.conn, facts: &mut handle.facts };
+    let mut target = handle.target();
     while !cursor.is_empty() {
         let op = Op::decode(&mut cursor, &record.blobs)?;
         target.apply(&op)?;

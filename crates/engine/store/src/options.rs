@@ -28,12 +28,16 @@ pub struct StoreOptions {
     pub object_bytes_min: u64,
     /// Seconds after which a changed database is checkpointed even without need.
     pub checkpoint_age_s: u64,
-    /// Pages in a -wal above which it is written back into its database, whatever the length of
-    /// that; shorter ones are when they are as long as the database and 1 MiB.
-    pub wal_pages_max: u32,
+    /// Length of a -wal in bytes above which it is written back into its database, whatever the
+    /// length of that; shorter ones are when they are as long as the database and 1 MiB.
+    pub wal_bytes_max: u64,
     /// Memory that open transactions may take beyond the page caches of their databases, in bytes.
     /// Above it the largest are committed early; when the disk is full, writes are refused.
     pub unwritten_bytes_max: u64,
+    /// Memory that all open databases together may take for pages, read or changed, and prepared
+    /// statements, in bytes. Above it those unused longest give theirs back; when that is not
+    /// enough, their open transactions are committed early.
+    pub buffer_pool_bytes: u64,
     /// Says how full the disk is.
     pub room: Arc<dyn Room>,
     /// The disk below log and objects.
@@ -55,8 +59,9 @@ impl StoreOptions {
             redo_records_max: 8_192,
             object_bytes_min: 4_096,
             checkpoint_age_s: 1_800,
-            wal_pages_max: 4_000,
+            wal_bytes_max: 16 << 20,
             unwritten_bytes_max: 128 << 20,
+            buffer_pool_bytes: 1 << 30,
             room: Arc::new(FileSystems),
             disk: Arc::new(RealDisk),
             clock: Arc::new(SystemClock),

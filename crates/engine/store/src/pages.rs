@@ -61,6 +61,41 @@ pub(crate) trait Source {
     fn read(&self, offset: u64, page: &mut [u8]) -> bool;
 }
 
+/// Page sizes that database files have or had.
+const PAGE_SIZES: [usize; 2] = [2_048, 4_096];
+/// First bytes of pages that hold rows or lead to them.
+const TREE_PAGES: [u8; 4] = [2, 5, 10, 13];
+/// Places looked at to find out the size of the pages.
+const PLACES_MAX: u64 = 4_096;
+
+/// The page size of a file: what its header says, or what fits better when that is broken.
+pub(crate) fn page_bytes_of(source: &impl Source) -> usize {
+    let mut said = [0; 2];
+    if source.read(16, &mut said) {
+        let said = usize::from(u16::from_be_bytes(said));
+        if PAGE_SIZES.contains(&said) {
+            return said;
+        }
+    }
+    let [small, large] = PAGE_SIZES;
+    let places = (source.len() / large as u64).min(PLACES_MAX);
+    let (mut trees, mut others) = (0, 0);
+    for place in 0..places {
+        // In the middle of a large page, where anything may stand, or where a small one begins.
+        let mut start = [0; 8];
+        if source.read(place * large as u64 + small as u64, &mut start) && start[0] != 0 {
+            if begins_tree_page(start, small) { trees += 1 } else { others += 1 }
+        }
+    }
+    if trees > others { small } else { large }
+}
+
+fn begins_tree_page(start: [u8; 8], page_bytes: usize) -> bool {
+    let cells = usize::from(u16::from_be_bytes([start[3], start[4]]));
+    let content = usize::from(u16::from_be_bytes([start[5], start[6]]));
+    TREE_PAGES.contains(&start[0]) && 8 + 2 * cells <= content && content <= page_bytes
+}
+
 impl Source for File {
     fn len(&self) -> u64 {
         self.metadata().map_or(0, |facts| facts.len())
@@ -269,19 +304,19 @@ mod tests {
     use super::*;
 
     /// A file made by SQLite with short and long rows in both kinds of tables, and free pages.
-    fn file() -> Vec<u8> {
+    fn file(page_bytes: usize) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         let conn = rusqlite::Connection::open(&path).unwrap();
-        conn.execute_batch(
-            "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;
+        conn.execute_batch(&format!(
+            "PRAGMA page_size={page_bytes}; PRAGMA auto_vacuum=INCREMENTAL;
              CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER, t TEXT, b BLOB);
              CREATE TABLE w(k INTEGER, x BLOB, PRIMARY KEY(k)) WITHOUT ROWID;
              WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 400)
                INSERT INTO a SELECT i, i * 70000 - 9, 'text ' || i, zeroblob(i * 40) FROM c;
              INSERT INTO w SELECT id, randomblob(id * 3) FROM a;
-             DELETE FROM a WHERE id > 350;",
-        )
+             DELETE FROM a WHERE id > 350;"
+        ))
         .unwrap();
         std::fs::read(path).unwrap()
     }
@@ -291,12 +326,30 @@ mod tests {
             visit(row);
             Ok(())
         };
-        Pages::new(file, 4096).each_row(&mut visit, &mut |_| Ok(())).unwrap();
+        let page_bytes = page_bytes_of(&file);
+        Pages::new(file, page_bytes).each_row(&mut visit, &mut |_| Ok(())).unwrap();
     }
 
     #[test]
     fn every_row_is_found_once_and_deleted_ones_are_not() {
-        let (file, mut a, mut w) = (file(), Vec::new(), Vec::new());
+        PAGE_SIZES.into_iter().for_each(|size| rows_are_found(file(size)));
+    }
+
+    #[test]
+    fn the_page_size_is_found_also_without_the_header() {
+        for size in PAGE_SIZES {
+            let mut file = file(size);
+            assert_eq!(page_bytes_of(&file), size);
+            for broken in [0, 0xFF, 0x0D] {
+                file[..size].fill(broken);
+                assert_eq!(page_bytes_of(&file), size, "page 1 full of {broken}");
+            }
+        }
+        assert_eq!(page_bytes_of(&Vec::new()), 4_096);
+    }
+
+    fn rows_are_found(file: Vec<u8>) {
+        let (mut a, mut w) = (Vec::new(), Vec::new());
         each_row(file, &mut |row| match (row.rowid, row.values.len()) {
             (Some(id), 4) if row.values[0] == Value::Null => {
                 assert_eq!(row.values[1], Value::Number(id * 70_000 - 9));
@@ -319,7 +372,7 @@ mod tests {
 
     #[test]
     fn hostile_bytes_do_no_harm() {
-        let mut file = file();
+        let mut file = file(2_048);
         let mut state = 7_u64;
         for _ in 0..60 {
             for _ in 0..200 {

@@ -1,13 +1,15 @@
 //! Reading one locked database.
 
+use std::ffi::c_int;
 use std::ops::RangeInclusive;
 
 use note::{Note, NoteClass, ObjectHash, TimeDate, Unid};
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::database::Shared;
 use crate::handle::Handle;
 use crate::prepared::{hashes, unpack, unpack_into};
+use crate::sql::Sql;
+use crate::statements::{Row, Sqlite, Value, values};
 use crate::{
     Change, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Quota, Result, StoreError,
     StubMeta,
@@ -26,41 +28,27 @@ pub struct Reader<'a> {
     pub(crate) handle: &'a Handle,
 }
 
-macro_rules! columns {
-    (note) => {
-        "id, unid, class, sequence, change_seq, modified, size, date, seen, deleted"
-    };
-    (folder) => {
-        "id, unid, name, uidvalidity, uidnext, modseq, messages, unseen, special_use, subscribed"
-    };
-    (entry) => {
-        "uid, modseq, flags, keywords, note, size, date, unid"
-    };
-}
-
 impl Reader<'_> {
-    fn conn(&self) -> &Connection {
-        &self.handle.conn
+    fn sqlite(&self) -> Sqlite<'_> {
+        self.handle.sqlite()
     }
 
     fn list<T>(
         &self,
-        sql: &str,
-        params: impl Params,
+        sql: Sql,
+        values: &[Value<'_>],
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let mut statement = self.conn().prepare_cached(sql)?;
-        let rows = statement.query_map(params, row)?;
-        Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
+        Ok(self.sqlite().list(sql, values, row)?)
     }
 
     fn find<T>(
         &self,
-        sql: &str,
-        params: impl Params,
+        sql: Sql,
+        values: &[Value<'_>],
         row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
-        Ok(self.conn().prepare_cached(sql)?.query_row(params, row).optional()?)
+        Ok(self.sqlite().find(sql, values, row)?)
     }
 
     /// Title of the database.
@@ -91,16 +79,12 @@ impl Reader<'_> {
 
     /// The note of this universal id, softly deleted or not.
     pub fn note_by_unid(&self, unid: &Unid) -> Result<Option<NoteMeta>> {
-        self.find(
-            concat!("SELECT ", columns!(note), " FROM note WHERE unid = ?1"),
-            [&unid.0],
-            note_meta,
-        )
+        self.find(Sql::NoteByUnid, values![&unid.0], note_meta)
     }
 
     /// The note of this local id, softly deleted or not.
     pub fn note_meta(&self, id: NoteId) -> Result<Option<NoteMeta>> {
-        self.find(concat!("SELECT ", columns!(note), " FROM note WHERE id = ?1"), [id.0], note_meta)
+        self.find(Sql::NoteById, values![id.0], note_meta)
     }
 
     /// The encoded note, unpacked and checked against its checksum.
@@ -108,10 +92,9 @@ impl Reader<'_> {
     /// # Errors
     /// [`StoreError::Damage`] when the stored bytes are not what was written.
     pub fn note_bytes(&self, id: NoteId) -> Result<Option<Vec<u8>>> {
-        let sql = "SELECT unpacked, crc, body FROM note WHERE id = ?1";
-        let row = self.find(sql, [id.0], |row| {
-            let unpacked: i64 = row.get(0)?;
-            Ok((unpacked as u64, row.get::<_, i64>(1)? as u32, row.get::<_, Vec<u8>>(2)?))
+        let row = self.find(Sql::NoteBody, values![id.0], |row| {
+            let (unpacked, crc): (i64, i64) = (row.get(0)?, row.get(1)?);
+            Ok((unpacked as u64, crc as u32, row.get::<&[u8]>(2)?.to_vec()))
         })?;
         let Some((unpacked, crc, body)) = row else { return Ok(None) };
         match unpack(body, unpacked, crc) {
@@ -128,14 +111,13 @@ impl Reader<'_> {
     /// # Errors
     /// That of `visit`; trouble of the file.
     pub fn each_note_bytes(&self, ids: &[NoteId], visit: &mut NoteVisit<'_>) -> Result<()> {
-        let sql = "SELECT unpacked, crc, body FROM note WHERE id = ?1";
-        let mut statement = self.conn().prepare_cached(sql)?;
         let mut room = Vec::new();
         for (at, id) in ids.iter().enumerate() {
-            let mut rows = statement.query([id.0])?;
+            let wanted = [Value::Number(id.0)];
+            let mut rows = self.sqlite().rows(Sql::NoteBody, &wanted)?;
             let Some(row) = rows.next()? else { continue };
             let (unpacked, crc): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            let body: &[u8] = row.get(2)?;
             let unpacked = unpack_into(body, unpacked as u64, crc as u32, &mut room);
             visit(at, unpacked.map_err(|what| self.damage(format!("note {}: {what}", id.0))))?;
             if room.capacity() > ROOM_KEPT_MAX {
@@ -159,12 +141,7 @@ impl Reader<'_> {
     /// Notes whose class intersects `class` and that are not softly deleted, with a local id
     /// greater than `after`, in order of local id.
     pub fn notes(&self, class: NoteClass, after: NoteId, limit: usize) -> Result<Vec<NoteMeta>> {
-        let sql = concat!(
-            "SELECT ",
-            columns!(note),
-            " FROM note WHERE id > ?1 AND class & ?2 <> 0 AND deleted IS NULL ORDER BY id LIMIT ?3"
-        );
-        self.list(sql, params![after.0, class.0, limit_of(limit)], note_meta)
+        self.list(Sql::Notes, values![after.0, class.0, limit_of(limit)], note_meta)
     }
 
     /// The change feed behind the change `since`: notes and stubs in order of their last change,
@@ -195,75 +172,58 @@ impl Reader<'_> {
 
     /// Notes by their last change, behind one and up to another; a negative `most` is no limit.
     fn changed_notes(&self, behind: i64, up_to: i64, most: i64) -> Result<Vec<Change>> {
-        let sql = concat!(
-            "SELECT ",
-            columns!(note),
-            " FROM note WHERE change_seq > ?1 AND change_seq <= ?2 ORDER BY change_seq LIMIT ?3"
-        );
-        self.list(sql, [behind, up_to, most], |row| note_meta(row).map(Change::Note))
+        let page = values![behind, up_to, most];
+        self.list(Sql::ChangedNotes, page, |row| note_meta(row).map(Change::Note))
     }
 
     /// Local ids of the notes whose last change (put, soft deletion, restore) is behind `since`, in
     /// no order and at most `limit` of them. Reads an index alone.
     pub fn notes_changed(&self, since: u64, limit: usize) -> Result<Vec<NoteId>> {
-        let sql = "SELECT id FROM note WHERE change_seq > ?1 LIMIT ?2";
         let since = i64::try_from(since).unwrap_or(i64::MAX);
-        self.list(sql, [since, limit_of(limit)], |row| row.get(0).map(NoteId))
+        let page = values![since, limit_of(limit)];
+        self.list(Sql::ChangedIds, page, |row| row.get(0).map(NoteId))
     }
 
     fn changed_stubs(&self, behind: i64, up_to: i64, most: i64) -> Result<Vec<Change>> {
         if self.handle.facts.stubs == 0 {
             return Ok(Vec::new());
         }
-        let sql = "SELECT unid, class, sequence, change_seq, deleted FROM stub
-                   WHERE change_seq > ?1 AND change_seq <= ?2 ORDER BY change_seq LIMIT ?3";
-        self.list(sql, [behind, up_to, most], |row| stub_meta(row).map(Change::Stub))
+        let page = values![behind, up_to, most];
+        self.list(Sql::ChangedStubs, page, |row| stub_meta(row).map(Change::Stub))
     }
 
     /// All folders in order of name.
     pub fn folders(&self) -> Result<Vec<Folder>> {
-        self.list(concat!("SELECT ", columns!(folder), " FROM folder ORDER BY name"), [], folder)
+        self.list(Sql::Folders, &[], folder)
     }
 
     /// How many folders there are.
     pub fn folder_count(&self) -> Result<u64> {
-        let count = self.find("SELECT count(*) FROM folder", [], |row| row.get::<_, i64>(0))?;
+        let count = self.find(Sql::FolderCount, &[], |row| row.get::<i64>(0))?;
         Ok(count.unwrap_or(0).max(0) as u64)
     }
 
     /// Sum of the logical sizes of the entries of a folder, in bytes (RFC 9051 STATUS SIZE). Costs
     /// a look at each entry.
     pub fn folder_bytes(&self, folder: FolderId) -> Result<u64> {
-        // A sum in floating point cannot overflow, and is exact up to 2^53.
-        let sql = "SELECT total(size) FROM entry WHERE folder = ?1";
-        let bytes = self.find(sql, [folder.0], |row| row.get::<_, f64>(0))?;
+        let bytes = self.find(Sql::FolderBytes, values![folder.0], |row| row.get::<f64>(0))?;
         Ok(bytes.unwrap_or(0.0) as u64)
     }
 
     /// The lowest uid of a folder without \\Seen (RFC 9051 UNSEEN), if any. Costs a look at the
     /// entries before it.
     pub fn first_unseen(&self, folder: FolderId) -> Result<Option<u32>> {
-        let sql = "SELECT (SELECT uid FROM entry WHERE folder = ?1 AND flags & 16 = 0
-                     ORDER BY uid LIMIT 1) FROM folder WHERE id = ?1 AND unseen > 0";
-        Ok(self.find(sql, [folder.0], |row| row.get(0))?.flatten())
+        Ok(self.find(Sql::FirstUnseen, values![folder.0], |row| row.get(0))?.flatten())
     }
 
     /// The folder of this local id.
     pub fn folder(&self, id: FolderId) -> Result<Option<Folder>> {
-        self.find(
-            concat!("SELECT ", columns!(folder), " FROM folder WHERE id = ?1"),
-            [id.0],
-            folder,
-        )
+        self.find(Sql::FolderById, values![id.0], folder)
     }
 
     /// The folder of this name (exact).
     pub fn folder_by_name(&self, name: &str) -> Result<Option<Folder>> {
-        self.find(
-            concat!("SELECT ", columns!(folder), " FROM folder WHERE name = ?1"),
-            [name],
-            folder,
-        )
+        self.find(Sql::FolderByName, values![name], folder)
     }
 
     /// Entries of a folder with a uid in `uids`, in order of uid.
@@ -273,36 +233,29 @@ impl Reader<'_> {
         uids: RangeInclusive<u32>,
         limit: usize,
     ) -> Result<Vec<Entry>> {
-        let sql = concat!(
-            "SELECT ",
-            columns!(entry),
-            " FROM entry WHERE folder = ?1 AND uid BETWEEN ?2 AND ?3 ORDER BY uid LIMIT ?4"
-        );
-        self.list(sql, params![folder.0, uids.start(), uids.end(), limit_of(limit)], entry)
+        let wanted = values![folder.0, *uids.start(), *uids.end(), limit_of(limit)];
+        self.list(Sql::Entries, wanted, entry)
     }
 
     /// One entry of a folder.
     pub fn entry(&self, folder: FolderId, uid: u32) -> Result<Option<Entry>> {
-        let sql = concat!("SELECT ", columns!(entry), " FROM entry WHERE folder = ?1 AND uid = ?2");
-        self.find(sql, params![folder.0, uid], entry)
+        self.find(Sql::Entry, values![folder.0, uid], entry)
     }
 
     /// All entries of a note as folder and uid.
     pub fn entries_of(&self, note: NoteId) -> Result<Vec<(FolderId, u32)>> {
-        let sql = "SELECT folder, uid FROM entry WHERE note = ?1 ORDER BY folder, uid";
-        self.list(sql, [note.0], |row| Ok((FolderId(row.get(0)?), row.get(1)?)))
+        let place = |row: &Row<'_>| Ok((FolderId(row.get(0)?), row.get(1)?));
+        self.list(Sql::EntriesOfNote, values![note.0], place)
     }
 
     /// Whether a note is in any folder.
     pub fn is_in_folder(&self, note: NoteId) -> Result<bool> {
-        let sql = "SELECT 1 FROM entry WHERE note = ?1 LIMIT 1";
-        Ok(self.conn().prepare_cached(sql)?.exists([note.0])?)
+        Ok(self.find(Sql::IsInFolder, values![note.0], |_| Ok(()))?.is_some())
     }
 
     /// All uids of a folder, ascending.
     pub fn uids(&self, folder: FolderId) -> Result<Vec<u32>> {
-        let sql = "SELECT uid FROM entry WHERE folder = ?1 ORDER BY uid";
-        self.list(sql, [folder.0], |row| row.get(0))
+        self.list(Sql::Uids, values![folder.0], |row| row.get(0))
     }
 
     /// Entries changed after `since` (RFC 7162 CHANGEDSINCE) with a uid greater than `after_uid`,
@@ -314,47 +267,34 @@ impl Reader<'_> {
         after_uid: u32,
         limit: usize,
     ) -> Result<Vec<Entry>> {
-        let sql = concat!(
-            "SELECT ",
-            columns!(entry),
-            " FROM entry INDEXED BY entry_modseq",
-            " WHERE folder = ?1 AND modseq > ?2 AND uid > ?3 ORDER BY uid LIMIT ?4"
-        );
-        self.list(sql, params![folder.0, since as i64, after_uid, limit_of(limit)], entry)
+        let wanted = values![folder.0, since as i64, after_uid, limit_of(limit)];
+        self.list(Sql::ChangedEntries, wanted, entry)
     }
 
     /// Uids of entries removed after `since` with the change that removed them, in that order.
     pub fn expunged(&self, folder: FolderId, since: u64) -> Result<Vec<(u32, u64)>> {
-        let sql = "SELECT uid, modseq FROM expunged WHERE folder = ?1 AND modseq > ?2
-                   ORDER BY modseq, uid";
-        let bounds = params![folder.0, since as i64];
-        self.list(sql, bounds, |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
+        let bounds = values![folder.0, since as i64];
+        self.list(Sql::Expunged, bounds, |row| Ok((row.get(0)?, row.get::<i64>(1)? as u64)))
     }
 
     /// Notes that went to soft deletion before a point in time, the oldest first.
     pub fn soft_deleted(&self, before: TimeDate, limit: usize) -> Result<Vec<NoteMeta>> {
-        let sql = concat!(
-            "SELECT ",
-            columns!(note),
-            " FROM note WHERE deleted < ?1 ORDER BY deleted, id LIMIT ?2"
-        );
-        self.list(sql, params![before.0, limit_of(limit)], note_meta)
+        self.list(Sql::SoftDeleted, values![before.0, limit_of(limit)], note_meta)
     }
 
     /// Objects that a note refers to, one hash per reference.
     pub(crate) fn hashes_of(&self, id: NoteId) -> Result<Vec<ObjectHash>> {
-        let sql = "SELECT hashes FROM note WHERE id = ?1";
-        let bytes = self.find(sql, [id.0], |row| row.get::<_, Option<Vec<u8>>>(0))?.flatten();
-        Ok(bytes.map(|bytes| hashes(&bytes).collect()).unwrap_or_default())
+        let found = self.find(Sql::NoteHashes, values![id.0], |row| {
+            Ok(row.get::<Option<&[u8]>>(0)?.map(|bytes| hashes(bytes).collect()))
+        })?;
+        Ok(found.flatten().unwrap_or_default())
     }
 
     /// Calls `visit` with every reference to an object.
     pub(crate) fn each_reference(&self, mut visit: impl FnMut(ObjectHash)) -> Result<()> {
-        let sql = "SELECT hashes FROM note WHERE hashes IS NOT NULL";
-        let mut statement = self.conn().prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
+        let mut rows = self.sqlite().rows(Sql::AllHashes, &[])?;
         while let Some(row) = rows.next()? {
-            hashes(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?).for_each(&mut visit);
+            hashes(row.get(0)?).for_each(&mut visit);
         }
         Ok(())
     }
@@ -362,7 +302,7 @@ impl Reader<'_> {
     /// What SQLITE_FULL and its like do to the open transaction.
     #[cfg(test)]
     pub(crate) fn roll_back_for_test(&self) {
-        self.conn().execute_batch("ROLLBACK").unwrap();
+        self.handle.conn.execute_batch("ROLLBACK").unwrap();
     }
 
     fn damage(&self, what: String) -> StoreError {
@@ -375,7 +315,7 @@ fn limit_of(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn unid(row: &Row<'_>, column: usize) -> rusqlite::Result<Unid> {
+fn unid(row: &Row<'_>, column: c_int) -> rusqlite::Result<Unid> {
     row.get(column).map(Unid)
 }
 
@@ -385,12 +325,12 @@ fn note_meta(row: &Row<'_>) -> rusqlite::Result<NoteMeta> {
         unid: unid(row, 1)?,
         class: NoteClass(row.get(2)?),
         sequence: row.get(3)?,
-        change_seq: row.get::<_, i64>(4)? as u64,
+        change_seq: row.get::<i64>(4)? as u64,
         modified: TimeDate(row.get(5)?),
-        size: row.get::<_, i64>(6)? as u64,
+        size: row.get::<i64>(6)? as u64,
         date: TimeDate(row.get(7)?),
         seen: row.get(8)?,
-        deleted: row.get::<_, Option<i64>>(9)?.map(TimeDate),
+        deleted: row.get::<Option<i64>>(9)?.map(TimeDate),
     })
 }
 
@@ -399,7 +339,7 @@ fn stub_meta(row: &Row<'_>) -> rusqlite::Result<StubMeta> {
         unid: unid(row, 0)?,
         class: NoteClass(row.get(1)?),
         sequence: row.get(2)?,
-        change_seq: row.get::<_, i64>(3)? as u64,
+        change_seq: row.get::<i64>(3)? as u64,
         deleted: TimeDate(row.get(4)?),
     })
 }
@@ -408,26 +348,26 @@ fn folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
     Ok(Folder {
         id: FolderId(row.get(0)?),
         unid: unid(row, 1)?,
-        name: row.get(2)?,
+        name: row.get::<&str>(2)?.to_owned(),
         uidvalidity: row.get(3)?,
         uidnext: row.get(4)?,
-        modseq: row.get::<_, i64>(5)? as u64,
+        modseq: row.get::<i64>(5)? as u64,
         messages: row.get(6)?,
         unseen: row.get(7)?,
-        special_use: row.get(8)?,
+        special_use: row.get::<Option<&str>>(8)?.map(str::to_owned),
         subscribed: row.get(9)?,
     })
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let keywords = row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?;
+    let keywords: &str = row.get(3)?;
     Ok(Entry {
         uid: row.get(0)?,
-        modseq: row.get::<_, i64>(1)? as u64,
+        modseq: row.get::<i64>(1)? as u64,
         flags: EntryFlags(row.get(2)?),
         keywords: keywords.split_ascii_whitespace().map(str::to_owned).collect(),
         note: NoteId(row.get(4)?),
-        size: row.get::<_, i64>(5)? as u64,
+        size: row.get::<i64>(5)? as u64,
         date: TimeDate(row.get(6)?),
         unid: unid(row, 7)?,
     })

@@ -14,6 +14,7 @@ use txlog::{Damage, Head, Log, LogError, Lsn, Payload, RecordKind};
 
 use crate::bytes::BytesError;
 use crate::cache::Cache;
+use crate::pool::Pool;
 use crate::record::{ChangeRecord, names_of_damaged};
 use crate::register::{Extent, Life, Register, Row, decode_rows};
 use crate::room::Waiting;
@@ -207,6 +208,7 @@ impl Store {
             life_needed: AtomicU64::new(u64::MAX),
             cache: Cache::default(),
             waiting: Waiting::default(),
+            pool: Pool::default(),
             counted_ahead: Mutex::default(),
             statistics: Statistics::default(),
             oldest: AtomicU64::new(opened.oldest.0),

@@ -86,17 +86,21 @@ impl Store {
         self.waiting.is_full()
     }
 
-    /// Notes how much memory the open transaction of a database takes.
-    pub(crate) fn note_held(&self, shared: &Shared, handle: Option<&Handle>) {
-        let bytes = match handle {
-            Some(handle) if handle.in_transaction => {
-                handle.cache_bytes().saturating_sub(CACHE_BYTES)
+    /// Notes how much memory a database takes, and its open transaction beyond the page cache.
+    pub(crate) fn note_memory(&self, shared: &Shared, handle: Option<&Handle>) {
+        let pages = handle.map_or(0, Handle::cache_bytes);
+        let memory = pages + handle.map_or(0, Handle::statement_bytes);
+        self.pool.change(shared.memory.swap(memory, Ordering::Relaxed), memory);
+        let held = match handle {
+            Some(handle) if handle.in_transaction => pages.saturating_sub(CACHE_BYTES),
+            _ => {
+                shared.kept.store(0, Ordering::Relaxed);
+                0
             }
-            _ => 0,
         };
-        let before = shared.held.swap(bytes, Ordering::Relaxed);
+        let before = shared.held.swap(held, Ordering::Relaxed);
         // Wraps around when it gets less.
-        self.waiting.held.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+        self.waiting.held.fetch_add(held.wrapping_sub(before), Ordering::Relaxed);
     }
 
     /// Whether so many bytes can be written to the file system of a directory.
@@ -118,7 +122,7 @@ impl Store {
     pub(crate) fn has_room(&self, handle: &Handle) -> bool {
         let bytes = handle.cache_bytes();
         // Each page gets a frame header in the -wal.
-        let bytes = bytes + bytes / 128;
+        let bytes = bytes + bytes / 64;
         let may_try = self.waiting.not_before.load(Ordering::Relaxed) <= self.now().0;
         let has_room = may_try && self.has_bytes(&self.options.data_dir, bytes);
         if !has_room {
@@ -212,7 +216,8 @@ impl Store {
         let held = |database: &Database| database.0.held.load(Ordering::Relaxed);
         let mut most = self.all();
         most.retain(|database| held(database) > 0);
-        most.sort_by_key(|database| std::cmp::Reverse(held(database)));
+        // Each is asked once: the figures change meanwhile.
+        most.sort_by_cached_key(|database| std::cmp::Reverse(held(database)));
         let mut excess = self.waiting.held().saturating_sub(max / 2);
         most.retain(|database| {
             let is_wanted = excess > 0;

@@ -33,8 +33,6 @@ const LONG_TOGETHER_MAX: usize = 32;
 const CATALOG_LAG_MAX: u64 = 256 << 20;
 /// A -wal of this length is worth writing back when the database is no longer than that.
 const WAL_BYTES_MIN: u64 = 1 << 20;
-/// Page size of database files plus the frame header, in bytes.
-const FRAME_BYTES: u64 = 4_096 + 24;
 
 /// What the rounds remember.
 #[derive(Debug)]
@@ -367,7 +365,7 @@ impl Store {
         match handle.commit() {
             Ok(()) => {
                 state.committed = state.applied;
-                self.note_held(shared, None);
+                self.note_memory(shared, Some(handle));
                 self.statistics.commits.add(1);
                 true
             }
@@ -480,7 +478,7 @@ impl Store {
     fn wal_bytes_max(&self, database: &Database) -> u64 {
         let path = self.file_path(&database.0.path());
         let file_bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
-        file_bytes.max(WAL_BYTES_MIN).min(u64::from(self.options.wal_pages_max) * FRAME_BYTES)
+        file_bytes.max(WAL_BYTES_MIN).min(self.options.wal_bytes_max)
     }
 
     fn wal_bytes(&self, database: &Database) -> u64 {

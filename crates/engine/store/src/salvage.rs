@@ -7,14 +7,12 @@ use note::Note;
 use rusqlite::{Connection, params};
 
 use crate::handle::Handle;
-use crate::pages::{Pages, Row, Value};
+use crate::pages::{Pages, Row, Value, page_bytes_of};
 use crate::prepared::unpack;
 use crate::progress::tell;
 use crate::schema::Facts;
 use crate::{Progress, Quota, Result, StoreError};
 
-/// Page size of database files.
-const PAGE_BYTES: usize = 4_096;
 /// Pages read between two looks at whether to go on.
 const PAGES_BETWEEN: u64 = 1_024;
 /// Folder for notes whose entries were lost.
@@ -48,7 +46,8 @@ pub(crate) fn salvage(
     into.begin()?;
     saved.has_expunged = copy_expunged(work, &into.conn);
     let file = File::open(work).map_err(|error| StoreError::io(work, error))?;
-    let pages = Pages::new(file, PAGE_BYTES);
+    let page_bytes = page_bytes_of(&file);
+    let pages = Pages::new(file, page_bytes);
     let total = pages.count() as u64;
     pages.each_row(
         &mut |row| Ok(take(&row, into, &mut saved)?),

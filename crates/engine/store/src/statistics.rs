@@ -25,6 +25,8 @@ pub(crate) struct Statistics {
     pub cache_opens: Figure,
     /// Files closed to stay within the limit.
     pub cache_closes: Figure,
+    /// Databases that gave back memory while they were open.
+    pub eased: Figure,
     /// Reads.
     pub reads: Figure,
     /// Writes that appended a record.
@@ -70,6 +72,7 @@ impl Statistics {
             ("Database.DbCache.Hits", self.cache_hits.get()),
             ("Database.DbCache.InitialDbOpens", self.cache_opens.get()),
             ("Database.DbCache.Closes", self.cache_closes.get()),
+            ("Database.BufferPool.Eased", self.eased.get()),
             ("Database.Reads", self.reads.get()),
             ("Database.Writes", self.writes.get()),
             ("Database.Writes.Sections", self.sections.get()),

@@ -14,6 +14,7 @@ use txlog::{Clock, Damage, Durable, Log, Lsn};
 use crate::cache::Cache;
 use crate::database::{Shared, State};
 use crate::handle::{Handle, is_corrupt};
+use crate::pool::Pool;
 use crate::progress::{Progress, tell};
 use crate::register::Register;
 use crate::room::Waiting;
@@ -48,6 +49,7 @@ pub struct Store {
     pub(crate) pending: AtomicUsize,
     pub(crate) cache: Cache,
     pub(crate) waiting: Waiting,
+    pub(crate) pool: Pool,
     /// References that are counted for databases which are not registered yet.
     pub(crate) counted_ahead: Mutex<HashMap<Dbiid, HashMap<ObjectHash, i64>>>,
     pub(crate) statistics: Statistics,
@@ -175,6 +177,8 @@ impl Store {
             let result = f(&Reader { shared: Some(&database.0), handle });
             if handle.is_lost() {
                 self.lost(&database.0, &mut state);
+            } else {
+                self.note_memory(&database.0, Some(handle));
             }
             match result {
                 Ok(value) => Ok(Read { value, lsn }),
@@ -228,7 +232,7 @@ impl Store {
     }
 
     pub(crate) fn note_closed(&self, shared: &Shared) {
-        self.note_held(shared, None);
+        self.note_memory(shared, None);
         if shared.is_open.swap(false, Ordering::Relaxed) {
             self.cache.closed();
         }
@@ -322,7 +326,9 @@ impl Store {
         let mut rows = self.statistics.rows();
         rows.push(("Database.DbCache.CurrentEntries", self.cache.open() as u64));
         rows.push(("Database.DbCache.HighWaterMark", self.cache.open_peak() as u64));
-        rows.push(("Database.DbCache.MaxEntries", self.options.open_databases_max as u64));
+        rows.push(("Database.DbCache.MaxEntries", self.open_databases_max() as u64));
+        rows.push(("Database.BufferPool.Used", self.buffer_pool_used()));
+        rows.push(("Database.BufferPool.Maximum", self.options.buffer_pool_bytes));
         let pending = self.pending.load(Ordering::Relaxed) as u64;
         rows.push(("Database.Recovery.Pending", pending));
         rows.push(("Database.DiskFull", u64::from(self.is_disk_full())));

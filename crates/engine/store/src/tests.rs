@@ -9,6 +9,7 @@ mod lazy;
 mod life;
 mod maintenance;
 mod model;
+mod pool;
 mod power;
 mod recovery;
 mod rounds;

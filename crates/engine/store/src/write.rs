@@ -8,7 +8,7 @@ use objects::TicketDelta;
 use parking_lot::MutexGuard;
 use txlog::{Lsn, RecordKind, Space};
 
-use crate::apply::{ApplyError, Target};
+use crate::apply::ApplyError;
 use crate::database::State;
 use crate::handle::{Handle, is_corrupt};
 use crate::op::Op;
@@ -16,6 +16,7 @@ use crate::prepared::PreparedNote;
 use crate::reader::Reader;
 use crate::record::{self, SECTIONS_MAX, SectionFacts};
 use crate::schema::Facts;
+use crate::sql::Sql;
 use crate::{Changed, Database, Result, Store, StoreError, Written};
 
 /// The databases of one write while they are locked.
@@ -178,8 +179,7 @@ impl<'a> Writer<'a> {
         let part = &mut self.parts[at];
         part.touch()?;
         let handle = part.handle_mut()?;
-        let mut target = Target { conn: &handle.conn, facts: &mut handle.facts };
-        match target.apply(op) {
+        match handle.target().apply(op) {
             Ok(()) => {
                 op.encode(&mut part.ops);
                 Ok(())
@@ -262,7 +262,7 @@ impl<'a> Writer<'a> {
         self.store.statistics.record_bytes.add(payload.len() as u64);
         for part in &mut self.parts {
             part.appended(head.lsn, head.end);
-            self.store.note_held(&part.database.0, part.state.handle.as_ref());
+            self.store.note_memory(&part.database.0, part.state.handle.as_ref());
         }
         Ok(head.end)
     }
@@ -321,7 +321,7 @@ impl<'a> Part<'a> {
         }
         let handle = self.handle_mut()?;
         handle.begin()?;
-        handle.conn.prepare_cached("SAVEPOINT w")?.execute([])?;
+        handle.sqlite().run(Sql::Save, &[])?;
         let saved = handle.facts.clone();
         handle.facts.change_seq = handle.facts.change_seq.saturating_add(1);
         self.saved = Some(saved);
@@ -387,6 +387,6 @@ impl<'a> Part<'a> {
 }
 
 fn release_savepoint(handle: &Handle) -> rusqlite::Result<()> {
-    handle.conn.prepare_cached("RELEASE w")?.execute([])?;
+    handle.sqlite().run(Sql::Keep, &[])?;
     Ok(())
 }

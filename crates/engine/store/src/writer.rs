@@ -4,9 +4,11 @@ use note::{NoteClass, ObjectHash, TimeDate, Unid};
 
 use crate::op::{FolderRef, NewEntry, NewFolder, NoteRef, Op, PutNote};
 use crate::prepared::{NoteBlob, PreparedNote};
+use crate::sql::Sql;
+use crate::statements::values;
 use crate::{
-    Database, Entry, EntryFlags, Folder, FolderId, NoteId, NoteMeta, Put, Quota, Result,
-    StoreError, Stub, Writer,
+    Database, Entry, EntryFlags, Folder, FolderId, NoteId, Put, Quota, Result, StoreError, Stub,
+    Writer,
 };
 
 /// Flags that belong to the entry; \Seen is the note's.
@@ -14,8 +16,13 @@ const ENTRY_FLAGS: EntryFlags = EntryFlags(
     EntryFlags::ANSWERED.0 | EntryFlags::FLAGGED.0 | EntryFlags::DELETED.0 | EntryFlags::DRAFT.0,
 );
 
-fn note_ref(meta: &NoteMeta) -> NoteRef {
-    NoteRef { id: meta.id, unid: meta.unid }
+/// What a change of a note has to know of it.
+struct NoteMarks {
+    note: NoteRef,
+    class: NoteClass,
+    seen: bool,
+    /// It is softly deleted.
+    deleted: bool,
 }
 
 fn folder_ref(folder: &Folder) -> FolderRef {
@@ -27,12 +34,30 @@ fn joined(keywords: &[String]) -> String {
 }
 
 impl Writer<'_> {
-    fn known_note(&self, database: &Database, id: NoteId) -> Result<NoteMeta> {
-        self.reader(database)?.note_meta(id)?.ok_or(StoreError::NoNote(id))
+    fn known_note(&self, database: &Database, id: NoteId) -> Result<NoteMarks> {
+        let reader = self.reader(database)?;
+        let marks = reader.handle.sqlite().find(Sql::MarksOfNote, values![id.0], |row| {
+            Ok(NoteMarks {
+                note: NoteRef { id, unid: Unid(row.get(0)?) },
+                class: NoteClass(row.get(1)?),
+                seen: row.get(2)?,
+                deleted: row.get(3)?,
+            })
+        })?;
+        marks.ok_or(StoreError::NoNote(id))
     }
 
     fn known_folder(&self, database: &Database, id: FolderId) -> Result<Folder> {
         self.reader(database)?.folder(id)?.ok_or(StoreError::NoFolder(id))
+    }
+
+    /// A folder, and the uid that its next entry gets.
+    fn next_of(&self, database: &Database, id: FolderId) -> Result<(FolderRef, u32)> {
+        let reader = self.reader(database)?;
+        let next = reader.handle.sqlite().find(Sql::NextOfFolder, values![id.0], |row| {
+            Ok((FolderRef { id, unid: Unid(row.get(0)?) }, row.get(1)?))
+        })?;
+        next.ok_or(StoreError::NoFolder(id))
     }
 
     fn known_entry(&self, database: &Database, folder: FolderId, uid: u32) -> Result<Entry> {
@@ -42,17 +67,16 @@ impl Writer<'_> {
 
     /// Puts a note; one of the same UNID is replaced, keeping its local id, entries and read mark.
     pub fn put_note(&mut self, database: &Database, prepared: &PreparedNote) -> Result<Put> {
-        let old = self.reader(database)?.note_by_unid(&prepared.unid())?;
-        let (id, created) = match &old {
-            Some(old) => (old.id, false),
-            None => (NoteId(self.facts(database)?.note_next), true),
+        let reader = self.reader(database)?;
+        let unid = prepared.unid();
+        let old = reader.handle.sqlite().find(Sql::IdOfNote, values![&unid.0], |row| {
+            Ok((NoteId(row.get(0)?), row.get::<u16>(1)?))
+        })?;
+        let (id, created, replaced, lost) = match old {
+            Some((id, class)) => (id, false, class, reader.hashes_of(id)?),
+            None => (NoteId(self.facts(database)?.note_next), true, 0, Vec::new()),
         };
-        let replaced = old.as_ref().map_or(0, |old| old.class.0);
         self.touch_class(database, NoteClass(prepared.class().0 | replaced))?;
-        let lost = match old {
-            Some(_) => self.reader(database)?.hashes_of(id)?,
-            None => Vec::new(),
-        };
         let index = self.blob_index(prepared);
         let blob = NoteBlob::decode(prepared.blob()).map_err(|_| StoreError::Aborted)?;
         self.emit(database, &Op::PutNote(PutNote { id, created, index, blob }))?;
@@ -63,16 +87,16 @@ impl Writer<'_> {
 
     /// Deletes a note for good, removing it from its folders.
     pub fn delete_note(&mut self, database: &Database, id: NoteId, stub: Stub) -> Result<()> {
-        let meta = self.known_note(database, id)?;
+        let marks = self.known_note(database, id)?;
         for (folder, uid) in self.reader(database)?.entries_of(id)? {
             self.remove_entry(database, folder, uid)?;
         }
-        self.purge(database, &meta, stub)
+        self.purge(database, &marks, stub)
     }
 
-    fn purge(&mut self, database: &Database, meta: &NoteMeta, stub: Stub) -> Result<()> {
-        let note = note_ref(meta);
-        self.touch_class(database, meta.class)?;
+    fn purge(&mut self, database: &Database, marks: &NoteMarks, stub: Stub) -> Result<()> {
+        let note = marks.note;
+        self.touch_class(database, marks.class)?;
         let lost: Vec<ObjectHash> = self.reader(database)?.hashes_of(note.id)?;
         let stub = stub == Stub::Keep;
         self.emit(database, &Op::DeleteNote { note, stub, time: self.now() })?;
@@ -82,30 +106,30 @@ impl Writer<'_> {
     /// Moves a note to soft deletion, removing it from its folders. Nothing happens when it is
     /// there already.
     pub fn soft_delete(&mut self, database: &Database, id: NoteId) -> Result<()> {
-        let meta = self.known_note(database, id)?;
+        let marks = self.known_note(database, id)?;
         for (folder, uid) in self.reader(database)?.entries_of(id)? {
             self.remove_entry(database, folder, uid)?;
         }
-        self.set_deleted(database, &meta, Some(self.now()))
+        self.set_deleted(database, &marks, Some(self.now()))
     }
 
     /// Takes a note back from soft deletion; its old entries do not come back.
     pub fn restore(&mut self, database: &Database, id: NoteId) -> Result<()> {
-        let meta = self.known_note(database, id)?;
-        self.set_deleted(database, &meta, None)
+        let marks = self.known_note(database, id)?;
+        self.set_deleted(database, &marks, None)
     }
 
     fn set_deleted(
         &mut self,
         database: &Database,
-        meta: &NoteMeta,
+        marks: &NoteMarks,
         deleted: Option<TimeDate>,
     ) -> Result<()> {
-        if meta.deleted.is_some() == deleted.is_some() {
+        if marks.deleted == deleted.is_some() {
             return Ok(());
         }
-        self.touch_class(database, meta.class)?;
-        self.emit(database, &Op::SetDeleted { note: note_ref(meta), deleted })
+        self.touch_class(database, marks.class)?;
+        self.emit(database, &Op::SetDeleted { note: marks.note, deleted })
     }
 
     /// Makes a folder.
@@ -196,26 +220,26 @@ impl Writer<'_> {
         flags: EntryFlags,
         keywords: &[String],
     ) -> Result<u32> {
-        let folder = self.known_folder(database, id)?;
-        let meta = self.known_note(database, note)?;
-        if folder.uidnext == u32::MAX {
+        let (folder, uid) = self.next_of(database, id)?;
+        let marks = self.known_note(database, note)?;
+        if uid == u32::MAX {
             return Err(StoreError::UidsExhausted(id));
         }
-        self.set_deleted(database, &meta, None)?;
-        if flags.contains(EntryFlags::SEEN) && !meta.seen {
+        self.set_deleted(database, &marks, None)?;
+        if flags.contains(EntryFlags::SEEN) && !marks.seen {
             self.set_seen(database, note, true)?;
         }
-        let seen = meta.seen || flags.contains(EntryFlags::SEEN);
+        let seen = marks.seen || flags.contains(EntryFlags::SEEN);
         let mark = if seen { EntryFlags::SEEN } else { EntryFlags::NONE };
         let entry = NewEntry {
-            folder: folder_ref(&folder),
-            note: note_ref(&meta),
-            uid: folder.uidnext,
+            folder,
+            note: marks.note,
+            uid,
             flags: (flags & ENTRY_FLAGS | mark).0,
             keywords: &joined(keywords),
         };
         self.emit(database, &Op::AddEntry(entry))?;
-        Ok(folder.uidnext)
+        Ok(uid)
     }
 
     /// Sets flags and keywords of an entry; gives its modseq. SEEN is ignored here (see
@@ -233,7 +257,7 @@ impl Writer<'_> {
         if flags == entry.flags && keywords == entry.keywords {
             return Ok(entry.modseq);
         }
-        let folder = folder_ref(&self.known_folder(database, id)?);
+        let (folder, _) = self.next_of(database, id)?;
         let keywords = &joined(keywords);
         self.emit(database, &Op::SetFlags { folder, uid, flags: flags.0, keywords })?;
         self.change_seq(database)
@@ -242,11 +266,11 @@ impl Writer<'_> {
     /// Sets the owner's read mark of a note, which every entry of it shows. Nothing happens when
     /// it is set already.
     pub fn set_seen(&mut self, database: &Database, note: NoteId, seen: bool) -> Result<()> {
-        let meta = self.known_note(database, note)?;
-        if meta.seen == seen {
+        let marks = self.known_note(database, note)?;
+        if marks.seen == seen {
             return Ok(());
         }
-        self.emit(database, &Op::SetSeen { note: note_ref(&meta), seen })
+        self.emit(database, &Op::SetSeen { note: marks.note, seen })
     }
 
     /// Removes an entry and remembers its uid; a note that was in no other folder goes to soft
@@ -262,11 +286,15 @@ impl Writer<'_> {
     }
 
     fn remove_entry(&mut self, database: &Database, id: FolderId, uid: u32) -> Result<NoteId> {
-        let entry = self.known_entry(database, id, uid)?;
-        let folder = folder_ref(&self.known_folder(database, id)?);
-        let seen = entry.flags.contains(EntryFlags::SEEN);
-        self.emit(database, &Op::RemoveEntry { folder, uid, note: entry.note, seen })?;
-        Ok(entry.note)
+        let reader = self.reader(database)?;
+        let entry = reader.handle.sqlite().find(Sql::MarksOfEntry, values![id.0, uid], |row| {
+            Ok((EntryFlags(row.get(0)?), NoteId(row.get(1)?)))
+        })?;
+        let (flags, note) = entry.ok_or(StoreError::NoEntry { folder: id, uid })?;
+        let (folder, _) = self.next_of(database, id)?;
+        let seen = flags.contains(EntryFlags::SEEN);
+        self.emit(database, &Op::RemoveEntry { folder, uid, note, seen })?;
+        Ok(note)
     }
 
     /// What happens to a note when an entry of it is gone.
@@ -274,11 +302,11 @@ impl Writer<'_> {
         if self.reader(database)?.is_in_folder(note)? {
             return Ok(());
         }
-        let meta = self.known_note(database, note)?;
+        let marks = self.known_note(database, note)?;
         if self.facts(database)?.soft_delete {
-            self.set_deleted(database, &meta, Some(self.now()))
+            self.set_deleted(database, &marks, Some(self.now()))
         } else {
-            self.purge(database, &meta, Stub::Keep)
+            self.purge(database, &marks, Stub::Keep)
         }
     }
 

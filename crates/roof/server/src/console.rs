@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::programs;
 use crate::progress::Progress;
 use crate::request::Reply;
 use crate::server::Running;
@@ -29,6 +30,22 @@ enum Act {
     Quick(fn(&Arc<Running>, &str) -> Shown),
     /// With an ear for how far it is.
     Long(fn(&Arc<Running>, &str, &mut dyn Progress) -> Shown),
+    /// Starts a task: its name, and what comes before the words that follow.
+    Load(&'static str),
+    /// Shows the state of a door, and the settings whose names begin with one of these.
+    Config(&'static str, &'static [&'static str]),
+}
+
+impl Act {
+    /// Carries it out with what follows the words of the verb.
+    fn run(self, running: &Arc<Running>, rest: &str, progress: &mut dyn Progress) -> Shown {
+        match self {
+            Self::Quick(act) => act(running, rest),
+            Self::Long(act) => act(running, rest, progress),
+            Self::Load(line) => programs::load(running, &format!("{line} {rest}"), progress),
+            Self::Config(door, names) => Ok(show::door(running, door, names)),
+        }
+    }
 }
 
 /// Runs one line.
@@ -36,11 +53,7 @@ pub fn run(running: &Arc<Running>, line: &str, progress: &mut dyn Progress) -> R
     let Some((verb, rest)) = find(line) else {
         return Reply::refused(unknown(line.trim()));
     };
-    let shown = match verb.act {
-        Act::Quick(act) => act(running, rest),
-        Act::Long(act) => act(running, rest, progress),
-    };
-    match shown {
+    match verb.act.run(running, rest, progress) {
         Ok(text) => Reply::Done { value: json!({ "text": text }) },
         Err(reason) => Reply::refused(reason),
     }
@@ -81,7 +94,7 @@ fn after<'a>(line: &'a str, words: &str) -> Option<&'a str> {
 pub fn beginnings() -> Vec<String> {
     let verbs = VERBS.iter().map(|verb| verb.words.to_owned());
     let tells = TELLS.iter().map(|tell| format!("tell {} {}", tell.task, tell.words));
-    let loads = crate::programs::PROGRAMS.iter().filter(|one| !one.is_moot());
+    let loads = programs::PROGRAMS.iter().filter(|one| !one.is_moot());
     let loads = loads.map(|program| format!("load {}", program.name));
     verbs.chain(tells).chain(loads).collect()
 }

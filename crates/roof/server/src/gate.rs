@@ -1,4 +1,5 @@
-//! The gate of all listeners: how many connections there may be, in all and from one address.
+//! The gate of all listeners: how many connections there may be, in all, from one address, and for
+//! lack of descriptors.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,6 +13,8 @@ use tokio::sync::Notify;
 pub(crate) struct Gate {
     max: AtomicUsize,
     per_address_max: AtomicUsize,
+    /// Connections there are descriptors for.
+    room: AtomicUsize,
     open: Mutex<Open>,
     empty: Notify,
     refused: AtomicU64,
@@ -31,6 +34,7 @@ impl Gate {
         Arc::new(Self {
             max: AtomicUsize::new(max),
             per_address_max: AtomicUsize::new(per_address_max),
+            room: AtomicUsize::new(usize::MAX),
             open: Mutex::default(),
             empty: Notify::new(),
             refused: AtomicU64::new(0),
@@ -44,13 +48,24 @@ impl Gate {
         self.per_address_max.store(per_address_max, Ordering::Relaxed);
     }
 
+    /// Says how many connections there are descriptors for; who is in stays.
+    pub(crate) fn set_room(&self, room: usize) {
+        self.room.store(room, Ordering::Relaxed);
+    }
+
+    /// Connections that are in.
+    pub(crate) fn open(&self) -> usize {
+        self.open.lock().all
+    }
+
     /// Lets a connection in until the pass is dropped; `None` when there are too many.
     pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Pass> {
         let address = address.to_canonical();
         let counted = (!address.is_loopback()).then_some(address);
         let mut open = self.open.lock();
         let here = counted.and_then(|address| open.by_address.get(&address)).copied();
-        let full = open.all >= self.max.load(Ordering::Relaxed);
+        let max = self.max.load(Ordering::Relaxed).min(self.room.load(Ordering::Relaxed));
+        let full = open.all >= max;
         if full || here.unwrap_or(0) >= self.per_address_max.load(Ordering::Relaxed) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -132,6 +147,17 @@ mod tests {
         drop(first);
         assert!(gate.enter(ip("192.0.2.1")).is_some());
         assert_eq!(gate.refused(), 2);
+    }
+
+    #[test]
+    fn without_descriptors_nobody_comes_in() {
+        let gate = Gate::new(5, 5);
+        let _in = [gate.enter(ip("127.0.0.1")).unwrap(), gate.enter(ip("127.0.0.1")).unwrap()];
+        for (room, comes_in) in [(1, false), (2, false), (3, true), (usize::MAX, true)] {
+            gate.set_room(room);
+            assert_eq!(gate.enter(ip("192.0.2.1")).is_some(), comes_in, "{room}");
+        }
+        assert_eq!(gate.open(), 2);
     }
 
     #[tokio::test]

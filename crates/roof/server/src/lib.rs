@@ -8,6 +8,7 @@ mod check;
 mod console;
 mod control;
 mod demo;
+mod descriptors;
 mod doors;
 mod gate;
 mod layout;

@@ -169,11 +169,26 @@ pub(crate) async fn accept(listener: Listener, running: Arc<Running>, mut stoppi
                     });
                 }
             }
-            Ok((stream, peer)) => welcome(&running, listener.spoken, stream, peer, &stopping),
+            Ok((stream, peer)) => {
+                make_room(&running).await;
+                welcome(&running, listener.spoken, stream, peer, &stopping);
+            }
             Err(error) => {
                 tracing::warn!(door = listener.name, %error, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
+        }
+    }
+}
+
+/// Sees to it that there are descriptors for one more connection, as far as databases can be closed
+/// for it.
+async fn make_room(running: &Arc<Running>) {
+    if running.note_descriptors() {
+        let running = running.clone();
+        let shared = tokio::task::spawn_blocking(move || running.share_descriptors()).await;
+        if let Err(error) = shared {
+            tracing::error!(%error, "no room was made for connections");
         }
     }
 }

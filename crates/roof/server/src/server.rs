@@ -1,6 +1,7 @@
 //! A running server: everything below put together, and stopped in order.
 
 mod chores;
+mod missing;
 mod recount;
 mod reload;
 mod start;
@@ -21,6 +22,7 @@ use session::{Budget, Registry, Stopper, Stopping};
 use crate::admin;
 use crate::console;
 use crate::control::Control;
+use crate::descriptors::Descriptors;
 use crate::doors::Doors;
 use crate::gate::Gate;
 use crate::layout::Lock;
@@ -37,6 +39,7 @@ use crate::tasks::Tasks;
 use crate::tls::Certificates;
 
 use chores::Chores;
+pub(crate) use missing::Missing;
 pub use start::{Holding, Network, StartError};
 
 /// Time that tasks of the network get to end after their sessions.
@@ -58,8 +61,10 @@ pub struct Running {
     pub(crate) tasks: Tasks,
     pub(crate) minutes: Mutex<Minutes>,
     pub(crate) trash: trash::Round,
+    pub(crate) missing: Missing,
     pub(crate) smart_host: SmartHost,
     pub(crate) gate: Arc<Gate>,
+    descriptors: Descriptors,
     pub(crate) loops: Loops,
     pub(crate) object_totals: ObjectTotals,
     pub(crate) certificates: Arc<Certificates>,
@@ -136,6 +141,20 @@ impl Running {
         }
     }
 
+    /// Shares the descriptors anew between connections and databases, and closes those databases
+    /// that are too many now; waits for the log then.
+    pub(crate) fn share_descriptors(&self) {
+        self.note_descriptors();
+        self.site.store.trim_open();
+        self.note_descriptors();
+    }
+
+    /// The same without closing anything; true when one more connection has to wait for that.
+    pub(crate) fn note_descriptors(&self) -> bool {
+        let wanted = self.site.settings().size(Key::CacheEntries);
+        self.descriptors.share(&self.site.store, &self.gate, wanted)
+    }
+
     /// What an administrator has to look after now.
     pub(crate) fn alarms(&self) -> Vec<String> {
         let store = &self.site.store;
@@ -150,6 +169,7 @@ impl Running {
         if store.is_disk_full() {
             alarms.push("the disk is full; changes are refused until there is room".to_owned());
         }
+        alarms.extend(self.missing.alarm());
         alarms
     }
 

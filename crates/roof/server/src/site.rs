@@ -8,16 +8,19 @@ use directory::{Directory, DirectoryError};
 use parking_lot::RwLock;
 use store::{Recovery, Store, StoreError, StoreOptions};
 
+use crate::descriptors::Descriptors;
 use crate::layout::DataDir;
 use crate::options;
 use crate::process;
 use crate::settings::{Effect, KEYS, Key, ROWS, Settings};
 
-/// Descriptors that are kept for the log, objects, listeners and standard streams.
-const DESCRIPTORS_KEPT: u64 = 500;
-
 /// Least log that may have to be replayed: below it checkpoints would follow one another.
 const REDO_BYTES_MIN: u64 = 16 << 20;
+
+/// Least memory of all open databases: below it they would give back what they use again at once.
+const BUFFER_POOL_MIN: u64 = 16 << 20;
+/// Most memory of all open databases that they get without being told.
+const BUFFER_POOL_MAX: u64 = 2 << 30;
 
 /// A data directory that this process owns and has opened.
 pub struct Site {
@@ -221,6 +224,7 @@ pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
     // Within the range of the setting, which 32 bits hold.
     options.log.segment_bytes = (settings.number(Key::LogSegmentBytes) as u32) / 4096 * 4096;
     options.log.gather_ms = settings.number(Key::LogGather);
+    options.log.gather_above_per_s = settings.number(Key::LogGatherAbove);
     options.log.style = match settings.text(Key::LogStyle) {
         "linear" => txlog::Style::Linear,
         "archive" => txlog::Style::Archive,
@@ -228,6 +232,8 @@ pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
     };
     let archive = settings.text(Key::LogArchivePath);
     options.log.archive_dir = (!archive.is_empty()).then(|| dir.resolve(archive));
+    options.buffer_pool_bytes =
+        buffer_pool_bytes(settings.number(Key::BufferPool), process::physical_memory_bytes());
     options.unwritten_bytes_max = settings.number(Key::UnwrittenBytes);
     options.objects.defer_s = settings.number(Key::PruneDefer);
     options.objects.care_interval_s = settings.number(Key::ObjectCare);
@@ -238,8 +244,20 @@ pub fn store_options(dir: &DataDir, settings: &Settings) -> StoreOptions {
     options.objects.dedupe_bytes_min = settings.number(Key::DedupeBytesMin);
     options.objects.level = i32::try_from(settings.number(Key::CompressionLevel)).unwrap_or(1);
     options.object_bytes_min = settings.number(Key::ObjectBytesMin);
-    options.open_databases_max = open_databases_max(settings, process::descriptors_max());
+    let databases_max = Descriptors::of_process().databases_max(0);
+    options.open_databases_max = settings.size(Key::CacheEntries).min(databases_max);
     options
+}
+
+/// Memory of all open databases in bytes: what is set, or else what suits the machine, whose
+/// memory is 0 when it is not known.
+fn buffer_pool_bytes(set: u64, memory_bytes: u64) -> u64 {
+    let bytes = match (set, memory_bytes) {
+        (0, 0) => BUFFER_POOL_MAX,
+        (0, memory_bytes) => (memory_bytes / 4).min(BUFFER_POOL_MAX),
+        (bytes, _) => bytes,
+    };
+    bytes.max(BUFFER_POOL_MIN)
 }
 
 /// Log that may have to be replayed after a crash, in bytes.
@@ -252,28 +270,9 @@ fn redo_bytes_max(settings: &Settings) -> u64 {
     }
 }
 
-/// Databases kept open: what is set, as far as the limit of open files allows.
-fn open_databases_max(settings: &Settings, descriptors: u64) -> usize {
-    let sessions = settings.number(Key::ConnectionsMax).min(descriptors / 2);
-    let left = descriptors.saturating_sub(sessions + DESCRIPTORS_KEPT) / 2;
-    let bound = usize::try_from(left.max(16)).unwrap_or(usize::MAX);
-    settings.size(Key::CacheEntries).min(bound)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_database_cache_leaves_descriptors_for_sessions() {
-        let mut settings = Settings::default();
-        settings.set(Key::CacheEntries, "2000").unwrap();
-        settings.set(Key::ConnectionsMax, "10000").unwrap();
-        let cases = [(1_048_576, 2000), (6_000, 1250), (4096, 774), (1024, 16), (64, 16)];
-        for (descriptors, databases) in cases {
-            assert_eq!(open_databases_max(&settings, descriptors), databases, "{descriptors}");
-        }
-    }
 
     /// A data directory that was set up and closed, and its settings.
     fn closed(dir: &tempfile::TempDir) -> (DataDir, Settings) {
@@ -313,6 +312,21 @@ mod tests {
         assert!(error.to_string().contains("names.nsf is missing"), "{error}");
         std::fs::rename(&away, &names).unwrap();
         Site::open(&data, &settings).unwrap().0.close().unwrap();
+    }
+
+    #[test]
+    fn the_buffer_pool_fits_the_machine_unless_it_is_set() {
+        let cases = [
+            (0, 24 << 30, 2 << 30),
+            (0, 2 << 30, 512 << 20),
+            (0, 32 << 20, 16 << 20),
+            (0, 0, 2 << 30),
+            (1, 24 << 30, 16 << 20),
+            (8 << 30, 24 << 30, 8 << 30),
+        ];
+        for (set, memory, bytes) in cases {
+            assert_eq!(buffer_pool_bytes(set, memory), bytes, "{set} {memory}");
+        }
     }
 
     #[test]

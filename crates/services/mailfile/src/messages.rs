@@ -287,18 +287,19 @@ impl MailFile {
     ) -> Result<Written<Flagged>, MailError> {
         let db = &self.db;
         self.files.store.write(&[db], |w| {
-            let entries = entries_of(&w.reader(db)?, folder, uids)?;
+            let mut entries = entries_of(&w.reader(db)?, folder, uids)?;
             let mut flagged = Flagged::default();
-            for entry in &entries {
+            for entry in &mut entries {
                 if change.unchanged_since.is_some_and(|known| entry.modseq > known) {
                     flagged.conflicts.push(entry.uid);
                 } else {
                     change_one(w, (db, folder), (entry, change), &mut flagged)?;
                 }
             }
-            flagged.entries = match flagged.changed.is_empty() {
-                true => entries,
-                false => entries_of(&w.reader(db)?, folder, uids)?,
+            // Other entries of a note may be among them.
+            flagged.entries = match flagged.elsewhere {
+                false => entries,
+                true => entries_of(&w.reader(db)?, folder, uids)?,
             };
             Ok(flagged)
         })
@@ -437,11 +438,11 @@ fn copy_in(
     Ok(copied)
 }
 
-/// Changes one entry, unless it already is as asked.
+/// Changes one entry, unless it already is as asked; `entry` becomes what it is then.
 fn change_one(
     w: &mut Writer<'_>,
     (db, folder): (&Database, FolderId),
-    (entry, change): (&Entry, &FlagChange),
+    (entry, change): (&mut Entry, &FlagChange),
     flagged: &mut Flagged,
 ) -> Result<(), StoreError> {
     let before = Marks::of(entry);
@@ -460,6 +461,8 @@ fn change_one(
         w.set_seen(db, entry.note, seen)?;
         flagged.elsewhere |= w.reader(db)?.entries_of(entry.note)?.len() > 1;
     }
+    entry.modseq = w.reader(db)?.change_seq();
+    (entry.flags, entry.keywords) = (after.flags, after.keywords);
     Ok(())
 }
 
@@ -470,14 +473,14 @@ pub(crate) fn entries_of(
     uids: &[u32],
 ) -> Result<Vec<Entry>, StoreError> {
     let (Some(first), Some(last)) = (uids.first(), uids.last()) else { return Ok(Vec::new()) };
+    if uids.len() == 1 {
+        return Ok(rows.entry(folder, *first)?.into_iter().collect());
+    }
     let span = (last - first) as usize + 1;
     if span <= uids.len() * 4 {
         let mut entries = rows.entries(folder, *first..=*last, span)?;
         entries.retain(|entry| uids.binary_search(&entry.uid).is_ok());
         return Ok(entries);
-    }
-    if uids.len() == 1 {
-        return Ok(rows.entry(folder, *first)?.into_iter().collect());
     }
     // Halving finds the dense stretches of a sparse set.
     let (left, right) = uids.split_at(uids.len() / 2);

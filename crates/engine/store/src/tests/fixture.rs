@@ -2,11 +2,16 @@
 
 use super::model::state::{ModelDb, observe};
 use super::*;
+use crate::handle::PAGE_BYTES;
 use crate::{EntryFlags, NoteId, Quota, Stub, Writer};
 
-/// Files of each structure version with the content of [`fill`].
-const FILES: [(u32, &[u8]); 2] =
-    [(1, include_bytes!("fixtures/ods-1.nsf")), (2, include_bytes!("fixtures/ods-2.nsf"))];
+/// Files of each structure version with the content of [`fill`]: two with pages of 4,096 bytes,
+/// and one with pages of 2,048.
+const FILES: [(u32, &[u8]); 3] = [
+    (1, include_bytes!("fixtures/ods-1.nsf")),
+    (2, include_bytes!("fixtures/ods-2.nsf")),
+    (2, include_bytes!("fixtures/ods-2-small-pages.nsf")),
+];
 const QUOTA: Quota = Quota { limit_bytes: 10_000, warn_bytes: 9_000 };
 
 fn fill(store: &Store, database: &Database) {
@@ -56,8 +61,8 @@ fn files_of_every_released_structure_version_are_read() {
     if let Ok(path) = std::env::var("STORE_FIXTURE") {
         std::fs::copy(closed.file("fresh.nsf"), path).unwrap();
     }
-    for (version, file) in FILES {
-        let path = format!("old{version}.nsf");
+    for (number, (version, file)) in FILES.into_iter().enumerate() {
+        let path = format!("old{number}.nsf");
         std::fs::write(closed.file(&path), file).unwrap();
         let (bench, recovery) = closed.open();
         assert_eq!(recovery.adopted, [path.as_str()]);
@@ -86,4 +91,27 @@ fn schema(store: &Store, path: &str) -> Vec<String> {
     let mut statement = conn.prepare("SELECT sql FROM sqlite_schema ORDER BY name").unwrap();
     let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0)).unwrap();
     rows.map(|row| row.unwrap().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_file_with_large_pages_keeps_them_until_it_is_compacted() {
+    let page_bytes = |bench: &Bench| {
+        let database = bench.store.database("old.nsf").unwrap();
+        let state = bench.store.lock_open(&database).unwrap();
+        let conn = &state.handle.as_ref().unwrap().conn;
+        conn.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0)).unwrap() as usize
+    };
+    let closed = Bench::new().close();
+    std::fs::write(closed.file("old.nsf"), FILES[1].1).unwrap();
+    let (bench, _) = closed.open();
+    let old = bench.store.database("old.nsf").unwrap();
+    let before = show(&bench.store, &old);
+    assert_eq!(page_bytes(&bench), 4_096);
+    bench.store.compact("old.nsf").unwrap();
+    assert_eq!(page_bytes(&bench), PAGE_BYTES);
+    assert_eq!(show(&bench.store, &old), before);
+    drop(old);
+    let (bench, _) = bench.crash().open();
+    let old = bench.store.database("old.nsf").unwrap();
+    assert_eq!((show(&bench.store, &old), page_bytes(&bench)), (before, PAGE_BYTES));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::recovery::noise;
 use super::*;
+use crate::handle::PAGE_BYTES;
 use crate::private::steps;
 use crate::{EntryFlags, Stub};
 
@@ -162,11 +163,11 @@ fn notes_on_whole_pages_are_saved_whatever_pages_are_broken() {
     for seed in 1..=6_u64 {
         let (closed, _) = full();
         change(&closed, |bytes| {
-            let pages = bytes.len() as u64 / 4_096;
+            let pages = (bytes.len() / PAGE_BYTES) as u64;
             for index in 0..8 {
                 let page = 2 + (seed * 7_919 + index * 104_729) % (pages - 2);
-                let start = page as usize * 4_096;
-                bytes[start..start + 4_096].fill(0x0D);
+                let start = page as usize * PAGE_BYTES;
+                bytes[start..start + PAGE_BYTES].fill(0x0D);
             }
         });
         let (bench, _) = closed.open_lazily();
@@ -188,7 +189,7 @@ fn notes_on_whole_pages_are_saved_whatever_pages_are_broken() {
 #[test]
 fn without_its_first_page_a_database_is_still_saved() {
     let (closed, _) = full();
-    change(&closed, |bytes| bytes[..4_096].fill(0));
+    change(&closed, |bytes| bytes[..PAGE_BYTES].fill(0));
     let (bench, _) = closed.open();
     let refused = bench.store.database(PATH).and_then(|ada| bench.store.read(&ada, |_| Ok(())));
     assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
@@ -261,7 +262,7 @@ fn changes_that_only_the_log_holds_are_in_the_repaired_file() {
 fn a_crash_at_any_step_of_a_repair_loses_nothing_more() {
     for count in 1.. {
         let (closed, _) = full();
-        change(&closed, |bytes| bytes[..4_096].fill(0));
+        change(&closed, |bytes| bytes[..PAGE_BYTES].fill(0));
         let (bench, _) = closed.open();
         steps::stop_after(Some(count));
         let finished = bench.store.fixup(PATH, true).is_ok();

@@ -43,7 +43,7 @@ fn bench(tank: &Arc<Tank>) -> Bench {
     })
 }
 
-fn figure(store: &Store, name: &str) -> u64 {
+pub(super) fn figure(store: &Store, name: &str) -> u64 {
     store.statistics().into_iter().find(|(row, _)| *row == name).unwrap().1
 }
 

@@ -31,6 +31,7 @@ impl Plant {
         let bench = Bench::with(|options| {
             options.disk = Arc::new(disk.clone());
             options.redo_bytes_max = 512 << 10;
+            options.buffer_pool_bytes = 128 << 10;
             options.log.lazy_flush_ms = 3_600_000;
         });
         let mut picture = Picture::new();

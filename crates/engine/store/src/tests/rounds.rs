@@ -215,7 +215,7 @@ fn flush_leaves_no_write_ahead_files_and_a_short_log() {
 
 #[test]
 fn long_write_ahead_files_are_written_back_by_rounds() {
-    let bench = Bench::with(|options| options.wal_pages_max = 50);
+    let bench = Bench::with(|options| options.wal_bytes_max = 200_000);
     let ada = create(&bench.store, "ada.nsf");
     for number in 0..60 {
         put(&bench.store, &ada, number, &noise(number, 5_000));

@@ -9,7 +9,7 @@ use crate::{EntryFlags, Writer};
 fn writers_readers_and_rounds_work_together() {
     let bench = Bench::with(|options| {
         options.open_databases_max = 3;
-        options.wal_pages_max = 30;
+        options.wal_bytes_max = 120_000;
     });
     let paths: Vec<String> = (0..6).map(|number| format!("d{number}.nsf")).collect();
     let databases: Vec<Database> = paths.iter().map(|path| create(&bench.store, path)).collect();

@@ -127,6 +127,7 @@ pub(super) fn database(running: &Arc<Running>, path: &str) -> Shown {
     for info in infos {
         let state = match &info.fenced {
             Some(reason) => format!("fenced: {reason}"),
+            None if running.missing.holds(&info.path) => "its file was taken away".to_owned(),
             None if info.applied_lsn > info.checkpointed_lsn => "changed".to_owned(),
             None => "clean".to_owned(),
         };
@@ -143,7 +144,9 @@ pub(super) fn database(running: &Arc<Running>, path: &str) -> Shown {
 
 pub(super) fn dbcache(running: &Arc<Running>, _: &str) -> Shown {
     let state = if running.site.store.is_cache_enabled() { "on" } else { "switched off" };
-    Ok(format!("the cache is {state}\n{}", stat(running, "Database.DbCache")?))
+    let (files, memory) =
+        (stat(running, "Database.DbCache")?, stat(running, "Database.BufferPool")?);
+    Ok(format!("the cache is {state}\n{files}\n{memory}"))
 }
 
 pub(super) fn nlcache(running: &Arc<Running>, _: &str) -> Shown {
@@ -159,8 +162,14 @@ pub(super) fn config(running: &Arc<Running>, name: &str) -> Shown {
     }
 }
 
+/// Whether a door is open, and the settings whose names begin with one of `names`.
+pub(super) fn door(running: &Running, door: &str, names: &[&str]) -> String {
+    let state = if running.doors.is_open(door) { "running" } else { "stopped" };
+    format!("{door} is {state}\n{}", settings(running, names))
+}
+
 /// The settings whose names begin with one of `names`, as a table.
-pub(super) fn settings(running: &Running, names: &[&str]) -> String {
+fn settings(running: &Running, names: &[&str]) -> String {
     let (current, given) = (running.site.settings(), running.site.given_settings());
     let mut rows = vec![row(["setting", "value", "from", "range", "takes effect"])];
     for (key, setting) in KEYS.iter().zip(ROWS) {

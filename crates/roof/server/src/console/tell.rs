@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Act, Shown, after, command, queue, show};
+use super::Act::{self, Config, Load, Long, Quick};
+use super::{Shown, after, command, queue};
+use crate::programs;
 use crate::progress::Progress;
 use crate::server::Running;
-use crate::{doors, programs};
 
 /// One order.
 pub struct Tell {
@@ -30,43 +31,43 @@ macro_rules! tells {
 }
 
 tells! {
-    "Router", "show queues", "", Act::Quick(queue::destinations),
+    "Router", "show queues", "", Quick(queue::destinations),
         "Destinations with the mail that waits for them, and mail that waits here";
-    "Router", "hold", "ID …", Act::Quick(queue::hold),
+    "Router", "hold", "ID …", Quick(queue::hold),
         "Keeps messages back";
-    "Router", "resend", "ID [RECIPIENT …]", Act::Quick(queue::resend),
+    "Router", "resend", "ID [RECIPIENT …]", Quick(queue::resend),
         "Routes a message again, to other recipients when some are given";
-    "Router", "show messages", "[TEXT]", Act::Quick(queue::list),
+    "Router", "show messages", "[TEXT]", Quick(queue::list),
         "Messages in mail.box, all or those that name TEXT";
-    "Router", "delivery stats", "", Act::Quick(queue::stats),
+    "Router", "delivery stats", "", Quick(queue::stats),
         "Statistics of mail";
-    "Router", "release", "ID …", Act::Quick(queue::release),
+    "Router", "release", "ID …", Quick(queue::release),
         "Routes messages that were held or are dead";
-    "Router", "delete", "ID …", Act::Quick(queue::delete),
+    "Router", "delete", "ID …", Quick(queue::delete),
         "Deletes messages; nobody is told";
-    "Router", "update config", "", Act::Quick(command::reload),
+    "Router", "update config", "", Quick(command::reload),
         "Reads the settings again";
-    "Router", "compact", "", Act::Long(compact_mail_boxes),
+    "Router", "compact", "", Long(compact_mail_boxes),
         "Compacts every mail.box";
-    "SMTP", "show config", "", Act::Quick(smtp_config),
+    "SMTP", "show config", "", Config("SMTP", &["listen.s", "smtp.", "limits.", "tls."]),
         "Settings of the door";
-    "SMTP", "update config", "", Act::Quick(command::reload),
+    "SMTP", "update config", "", Quick(command::reload),
         "Reads the settings again";
-    "IMAP", "show config", "", Act::Quick(imap_config),
+    "IMAP", "show config", "", Config("IMAP", &["listen.imap", "limits.", "tls."]),
         "Settings of the door";
-    "IMAP", "refreshconfig", "", Act::Quick(command::reload),
+    "IMAP", "refreshconfig", "", Quick(command::reload),
         "Reads the settings again";
-    "POP3", "show config", "", Act::Quick(pop3_config),
+    "POP3", "show config", "", Config("POP3", &["listen.pop3", "pop3.", "limits.", "tls."]),
         "Settings of the door";
-    "POP3", "refreshconfig", "", Act::Quick(command::reload),
+    "POP3", "refreshconfig", "", Quick(command::reload),
         "Reads the settings again";
-    "DAOSMgr", "status", "", Act::Long(objects_status),
+    "DAOSMgr", "status", "", Load("DAOSMgr status"),
         "Totals of the object store";
-    "DAOSMgr", "prune", "[DAYS]", Act::Long(objects_prune),
+    "DAOSMgr", "prune", "[DAYS]", Load("DAOSMgr prune"),
         "Deletes objects that nobody has referred to for DAYS, or for the time of the settings";
-    "DAOSMgr", "resync", "", Act::Long(objects_resync),
+    "DAOSMgr", "resync", "", Load("DAOSMgr resync"),
         "Compares the counts of the object store with the databases, and mends them";
-    "DAOSMgr", "verify", "", Act::Long(objects_verify),
+    "DAOSMgr", "verify", "", Load("DAOSMgr verify"),
         "Reads every object and checks it";
 }
 
@@ -89,8 +90,7 @@ pub(super) fn run(running: &Arc<Running>, line: &str, progress: &mut dyn Progres
     }
     let found = orders().find_map(|tell| after(order, tell.words).map(|rest| (tell.act, rest)));
     match found {
-        Some((Act::Quick(act), rest)) => act(running, rest),
-        Some((Act::Long(act), rest)) => act(running, rest, progress),
+        Some((act, rest)) => act.run(running, rest, progress),
         None => Err(format!("{name} does not know {order}; tell {name} help lists what it knows")),
     }
 }
@@ -106,38 +106,4 @@ fn compact_mail_boxes(running: &Arc<Running>, _: &str, progress: &mut dyn Progre
     let boxes = paths.iter().filter(|path| crate::admin::is_mail_box(path));
     let line = boxes.fold("Compact".to_owned(), |line, path| format!("{line} {path}"));
     programs::load(running, &line, progress)
-}
-
-fn smtp_config(running: &Arc<Running>, _: &str) -> Shown {
-    config(running, "SMTP", &["listen.s", "smtp.", "limits.", "tls."])
-}
-
-fn imap_config(running: &Arc<Running>, _: &str) -> Shown {
-    config(running, "IMAP", &["listen.imap", "limits.", "tls."])
-}
-
-fn pop3_config(running: &Arc<Running>, _: &str) -> Shown {
-    config(running, "POP3", &["listen.pop3", "pop3.", "limits.", "tls."])
-}
-
-fn config(running: &Arc<Running>, task: &str, names: &[&str]) -> Shown {
-    let state = if running.doors.is_open(task) { "running" } else { "stopped" };
-    debug_assert!(doors::NAMES.contains(&task));
-    Ok(format!("{task} is {state}\n{}", show::settings(running, names)))
-}
-
-fn objects_status(running: &Arc<Running>, _: &str, progress: &mut dyn Progress) -> Shown {
-    programs::load(running, "DAOSMgr status", progress)
-}
-
-fn objects_prune(running: &Arc<Running>, days: &str, progress: &mut dyn Progress) -> Shown {
-    programs::load(running, &format!("DAOSMgr prune {days}"), progress)
-}
-
-fn objects_resync(running: &Arc<Running>, _: &str, progress: &mut dyn Progress) -> Shown {
-    programs::load(running, "DAOSMgr resync", progress)
-}
-
-fn objects_verify(running: &Arc<Running>, _: &str, progress: &mut dyn Progress) -> Shown {
-    programs::load(running, "DAOSMgr verify", progress)
 }

@@ -35,7 +35,7 @@ verbs! {
     "show database", "[PATH]", Quick(show::database),
         "Databases with their size and state";
     "show dbcache", "", Quick(show::dbcache),
-        "The cache of open databases";
+        "The cache of open databases, and the memory they take";
     "show nlcache", "", Quick(show::nlcache),
         "The cache of names that were looked up";
     "nlcache reset", "", Quick(command::reset_names),
@@ -71,7 +71,7 @@ verbs! {
     "dbcache enable", "", Quick(command::enable_cache),
         "Keeps databases open for their next use, as at the start";
     "dbcache show", "", Quick(show::dbcache),
-        "The cache of open databases";
+        "The cache of open databases, and the memory they take";
     "drop", "USER|all", Quick(command::drop_user),
         "Ends the sessions of a user";
     "broadcast", "TEXT", Quick(command::broadcast),

@@ -96,6 +96,7 @@ fn work(shared: &Shared, running: &Arc<Running>, mut hours: Hours) {
         if replay.is_done {
             recount.look(running);
         }
+        running.share_descriptors();
         let alarms = running.alarms();
         for alarm in alarms.iter().filter(|alarm| !last_alarms.contains(alarm)) {
             tracing::error!(kind = "alarm", "{alarm}");
@@ -174,6 +175,7 @@ fn round(running: &Running, replay: &mut Replay) -> Result<(), StoreError> {
         return replay.slice(store);
     }
     running.trash.slice(store, mailfile::trash::Budget::default());
+    running.missing.look(store, &running.site.dir.data(), Instant::now());
     Ok(())
 }
 

@@ -15,8 +15,9 @@ use tokio_rustls::TlsAcceptor;
 use parking_lot::Mutex;
 
 use super::chores::Chores;
-use super::{Running, Server};
+use super::{Missing, Running, Server};
 use crate::control::Control;
+use crate::descriptors::Descriptors;
 use crate::doors::{self, Doors};
 use crate::gate::Gate;
 use crate::layout::{DataDir, Lock};
@@ -165,10 +166,12 @@ impl Server {
             minutes: Mutex::default(),
             smart_host: parts.smart_host,
             trash: mailfile::trash::Round::new(options::trash(&site.settings())),
+            missing: Missing::default(),
             gate: Gate::new(
                 site.settings().size(Key::ConnectionsMax),
                 site.settings().size(Key::ConnectionsPerAddress),
             ),
+            descriptors: Descriptors::of_process(),
             loops,
             object_totals: ObjectTotals::default(),
             certificates: parts.certificates,

@@ -215,8 +215,12 @@ rows! {
     LogSegmentBytes = "log.segment_bytes", number(MIB, GIB, "bytes"), "67108864", Restart,
         "Size of a log segment, a multiple of 4096";
     LogGather = "log.gather_ms", number(0, 1000, "ms"), "10", Restart,
-        "How long a sync of the log waits for others to share it when several clients are at work \
+        "How long a sync of the log waits at most for others to share it when many are wanted \
          (0: not at all)";
+    LogGatherAbove = "log.gather_above_per_s", number(0, 100_000, "per s"), "50", Restart,
+        "How many syncs of the log a second may be wanted before syncs wait for each other; above \
+         that they wait as long as keeps the log near this rate, at most log.gather_ms \
+         (0: always as long as log.gather_ms)";
     LogStyle = "log.style", Kind::Choice(&["circular", "linear", "archive"]), "circular", Restart,
         "circular: segments are used again; linear: they are kept until log.bytes_max; archive: \
          they are copied to log.archive_path first";
@@ -228,8 +232,11 @@ rows! {
     RedoBytesMax = "log.redo_bytes_max", number(0, 512 * GIB, "bytes"), "0", Restart,
         "The same as a number of bytes, at least 16 MiB (0: as log.performance says)";
 
-    CacheEntries = "database.cache_entries", number(8, 1_000_000, "databases"), "10000", Restart,
-        "Databases kept open at once (bounded further by the limit of open files)";
+    CacheEntries = "database.cache_entries", number(8, 1_000_000, "databases"), "10000", Live,
+        "Databases kept open at once (fewer when connections need the descriptors)";
+    BufferPool = "database.buffer_pool_bytes", number(0, 4096 * GIB, "bytes"), "0", Restart,
+        "Memory that all open databases may take together for pages and statements, at least \
+         16 MiB (0: a quarter of the machine's memory, at most 2 GiB)";
     UnwrittenBytes = "database.unwritten_bytes_max", number(8 * MIB, 16 * GIB, "bytes"),
         "134217728", Restart,
         "Memory that changes may take before they are written into their databases";

@@ -163,6 +163,11 @@ pub(super) static FAMILIES: &[Family] = &[
         "nelumbo_open_databases",
         "Databases that are kept open",
     ),
+    family(
+        "Database.BufferPool.Used",
+        "nelumbo_buffer_pool_bytes",
+        "Memory of open databases for pages and statements",
+    ),
     family("Database.DbCache.Hits", "nelumbo_database_cache_hits_total", "Databases found open"),
     family(
         "Database.DbCache.InitialDbOpens",

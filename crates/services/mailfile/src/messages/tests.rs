@@ -90,6 +90,34 @@ fn a_failed_copy_copies_nothing() {
 }
 
 #[test]
+fn a_change_of_flags_tells_what_is_stored() {
+    let fixture = Fixture::new();
+    let (file, inbox) = (&fixture.file, fixture.folder(INBOX));
+    fixture.append(INBOX, b"Subject: x\r\n\r\nhi", &marks(EntryFlags::DRAFT, &["k"]));
+    fixture.fill(INBOX, 2);
+    let same_note = file.copy_entries(inbox, &[1], INBOX).unwrap().value.pairs;
+    assert_eq!(same_note, [(1, 4)]);
+    let both = EntryFlags::SEEN | EntryFlags::FLAGGED;
+    let changes: &[(FlagMode, Marks, &[u32])] = &[
+        (FlagMode::Add, marks(EntryFlags::FLAGGED, &["Later"]), &[2]),
+        (FlagMode::Add, marks(EntryFlags::SEEN, &[]), &[2, 3]),
+        (FlagMode::Replace, marks(both, &["k", "l"]), &[1, 2, 3, 4]),
+        (FlagMode::Remove, marks(both, &["K"]), &[1, 3, 4, 9]),
+        (FlagMode::Remove, marks(EntryFlags::SEEN, &["l"]), &[2, 4]),
+        (FlagMode::Replace, marks(EntryFlags::NONE, &[]), &[1]),
+    ];
+    for (mode, marks, uids) in changes {
+        let change = FlagChange::new(*mode, marks.clone());
+        let told = file.change_flags(inbox, uids, &change).unwrap().value.entries;
+        assert_eq!(told, file.entries(inbox, uids).unwrap().value, "{mode:?} {marks:?} {uids:?}");
+        let folder = file.open_folder(INBOX).unwrap().value.folder;
+        let all = file.entries(inbox, &[1, 2, 3, 4]).unwrap().value;
+        let unseen = all.iter().filter(|entry| !entry.flags.contains(EntryFlags::SEEN)).count();
+        assert_eq!(folder.unseen as usize, unseen, "{mode:?} {marks:?} {uids:?}");
+    }
+}
+
+#[test]
 fn unchanged_flags_are_not_written() {
     let fixture = Fixture::new();
     fixture.fill(INBOX, 2);

@@ -61,7 +61,8 @@ impl History {
         let bench = Bench::with(|options| {
             options.room = tank.clone();
             options.open_databases_max = open_databases_max;
-            options.wal_pages_max = 20;
+            options.wal_bytes_max = 80_000;
+            options.buffer_pool_bytes = 96 << 10;
             options.redo_bytes_max = 1 << 20;
         });
         let mut model = Model::new();

@@ -39,7 +39,7 @@ fn settings_change_for_good_while_it_runs() {
     assert_eq!(site.settings().number(Key::PoolTasks), 2);
     let shown = say(&data, "show config server.pool_tasks").unwrap();
     assert!(shown.contains("restart: then 7"), "{shown}");
-    assert!(say(&data, "set config NSF_Buffer_Pool_Size=1").unwrap().contains("no effect"));
+    assert!(say(&data, "set config TRANSLOG_Status=1").unwrap().contains("no effect"));
     assert!(say(&data, "set config Homemade=1").unwrap().contains("not known"));
     let before = std::fs::read_to_string(data.config()).unwrap();
     for wrong in ["limits.recipients_max=many", "limits.recipients_max", "=1", "a b=1"] {
@@ -127,6 +127,7 @@ fn the_cache_of_databases_is_switched_off_and_on() {
     deliver(&server, "Uncached");
     let shown = say(&data, "show dbcache").unwrap();
     assert!(!shown.contains("Database.DbCache.Closes = 0"), "{shown}");
+    assert!(shown.contains("Database.BufferPool.Used = "), "{shown}");
     say(&data, "dbcache enable").unwrap();
     assert!(is_on());
     assert_eq!(server.stop(), Outcome::Stopped);
