@@ -1,12 +1,13 @@
 # shellcheck shell=bash disable=SC2034,SC2086
 # Settings and functions shared by the measuring scripts. Source it; it starts nothing.
-# Everything is kept below $PEERS (default /tmp/peers). The measured server's data lie on a loop-mounted ext4
+# Everything is kept below $PEERS (default /tmp/peers). The measured server's data lie on a loop-mounted
 # volume of their own, so that the volume's line in /proc/diskstats counts this server and nobody else.
 set -u
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$HERE/../.." && pwd)
 export PEERS=${PEERS:-/tmp/peers}
 DATA=$PEERS/data                 # where the measured volume is mounted
+export FS=${FS:-ext4}            # its file system: ext4 or xfs
 IMG=$PEERS/data.img
 IMG_SIZE=${IMG_SIZE:-12G}
 DOMAIN=bench.test PASSWORD=secret NUSERS=${NUSERS:-200}
@@ -49,15 +50,24 @@ render() {
   mkdir -p "$(dirname "$out")"; printf '%s\n' "$text" > "$out"
 }
 
-# fresh_volume: a new, empty ext4 at $DATA (without loop devices, or when PLAIN_FOLDER is set: a plain directory; device
-# figures are then missing)
+# make_fs IMAGE: a new, empty file system of the kind $FS
+make_fs() {
+  case $FS in
+    ext4) mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 "$1" ;;
+    xfs) command -v mkfs.xfs >/dev/null || die "FS=xfs needs mkfs.xfs: apt-get install xfsprogs"
+      mkfs.xfs -q -f "$1" ;;
+    *) die "FS is ext4 or xfs, not $FS" ;;
+  esac || die "mkfs.$FS failed"
+}
+# fresh_volume: a new, empty file system at $DATA (without loop devices, or when PLAIN_FOLDER is set: a plain directory;
+# device figures are then missing)
 fresh_volume() {
   drop_volume
   mkdir -p "$DATA"; chmod 755 "$PEERS" "$DATA"
   [ -z "${PLAIN_FOLDER:-}" ] || return 0
   local l; l=$(losetup -f 2>/dev/null) || { log "no loop device: bytes on the device are not measured"; return 0; }
   rm -f "$IMG"; truncate -s "$IMG_SIZE" "$IMG"
-  mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 "$IMG" || die "mkfs.ext4 failed"
+  make_fs "$IMG"
   l=$(losetup -f --show "$IMG") || die "losetup failed"
   echo "$l" > "$PEERS/loopdev"
   mount -o noatime "$l" "$DATA" || die "cannot mount $l"

@@ -124,6 +124,7 @@ fn rounds(place: &Place, volume: Option<&Volume>, options: Options) -> Result<Ve
         server = retune(place, server, &SMALL)?;
     }
     let rest = settle::adopt(place, &shared)?;
+    settle::add_rules(place, &shared)?;
     let mut chores = Chores::new(place)?;
     for round in 1..=options.rounds {
         if volume.is_none() && round == options.rounds / 2 + 1 {

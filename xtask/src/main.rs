@@ -37,7 +37,7 @@ cargo xtask peers --workload W --users N [--rounds N] [--messages M] [--seed S] 
             [--speed S] [--ramp T] [--steady T] [--max-response T] [--via WAY]
                                                  the same with a workload of `nelumbo bench`, in
                                                  turns; --peak: the most users of each
-cargo xtask curve [--only users|messages|recipients] [--quick] [--seed S]
+cargo xtask curve [--only users|messages|recipients [--points N,N…]] [--quick] [--seed S]
                                                  what users, messages and recipients cost this
                                                  server
 ";
@@ -60,7 +60,9 @@ fn main() -> ExitCode {
             run(task, restart::Options::parse(rest), restart::run)
         }
         Some((task, rest)) if task == "peers" => run(task, peers::Options::parse(rest), peers::run),
-        Some((task, rest)) if task == "curve" => run(task, curve::Options::parse(rest), curve::run),
+        Some((task, rest)) if task == "curve" => {
+            run(task, curve::Options::parse(rest), |root, options| curve::run(root, &options))
+        }
         _ => {
             eprint!("{USAGE}");
             ExitCode::from(2)

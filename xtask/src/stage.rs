@@ -6,9 +6,6 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// People from whom on this server is given more open databases and connections than it has by
-/// default.
-const MANY_PEOPLE: u32 = 1_500;
 /// The exit code of the driver for a run that was done and failed.
 const FAILED: i32 = 1;
 
@@ -57,8 +54,6 @@ pub struct Stage {
     program: PathBuf,
     pub kind: Kind,
     pub people: u32,
-    /// Settings of this server beside those that the number of people asks for.
-    pub settings: Vec<String>,
 }
 
 /// What the driver said of a run.
@@ -80,8 +75,7 @@ impl Stage {
             return Err(format!("{program} is missing: cargo build --release -p nelumbo"));
         }
         let scripts = root.join("xtask/peers");
-        let settings = Vec::new();
-        Ok(Self { scripts, peers: peers(), program, kind, people, settings })
+        Ok(Self { scripts, peers: peers(), program, kind, people })
     }
 
     /// A new volume, and the server on it.
@@ -100,19 +94,9 @@ impl Stage {
         let name = format!("{verb}-{middle}.sh");
         let mut command = Command::new(self.scripts.join(&name));
         command.args(argument).env("NUSERS", self.people.to_string());
-        command.env("NELUMBO_BIN", &self.program).env("SETTINGS", self.all_settings().join(" "));
+        command.env("NELUMBO_BIN", &self.program);
         let status = command.status().map_err(|e| format!("{name}: {e}"))?;
         if status.success() { Ok(()) } else { Err(format!("{name} ended with {status}")) }
-    }
-
-    fn all_settings(&self) -> Vec<String> {
-        let mut settings = self.settings.clone();
-        if self.people > MANY_PEOPLE {
-            let number = self.people + 1_000;
-            settings.push(format!("limits.connections_max={number}"));
-            settings.push(format!("database.cache_entries={number}"));
-        }
-        settings
     }
 
     /// Writes everything that the server keeps back into its files.

@@ -160,13 +160,15 @@ def live_log_bytes(said):
 
 class Syncs:
     """Counts the sync system calls of a server: with bpftrace where that works, else with strace (which slows the
-    server down and is said in the result), else not at all. ext4_sync_file is every sync that reached ext4."""
+    server down and is said in the result), else not at all. fs_sync_file is every sync that reached the file system FS."""
     PROGRAM = """
 tracepoint:syscalls:sys_enter_fsync,tracepoint:syscalls:sys_enter_fdatasync,tracepoint:syscalls:sys_enter_msync,
 tracepoint:syscalls:sys_enter_sync_file_range,tracepoint:syscalls:sys_enter_syncfs
 /cgroup == cgroupid("GROUP")/ { @[probe] = count(); @by[comm] = count(); }
-tracepoint:ext4:ext4_sync_file_enter /cgroup == cgroupid("GROUP")/ { @ext4 = count(); }
+REACHED /cgroup == cgroupid("GROUP")/ { @reached = count(); }
 """
+    REACHED = {"ext4": "tracepoint:ext4:ext4_sync_file_enter",
+               "xfs": "tracepoint:xfs:xfs_file_fsync,tracepoint:xfs:xfs_dir_fsync"}
 
     def __init__(self, server):
         self.server, self.process, self.how = server, None, None
@@ -185,8 +187,10 @@ tracepoint:ext4:ext4_sync_file_enter /cgroup == cgroupid("GROUP")/ { @ext4 = cou
             self.process = None
 
     def _bpftrace(self):
+        reached = self.REACHED[os.environ.get("FS", "ext4")]
+        program = self.PROGRAM.replace("GROUP", self.server.group2).replace("REACHED", reached)
         try:
-            p = subprocess.Popen(["bpftrace", "-e", self.PROGRAM.replace("GROUP", self.server.group2)],
+            p = subprocess.Popen(["bpftrace", "-e", program],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         except OSError:
             return False
@@ -225,8 +229,8 @@ tracepoint:ext4:ext4_sync_file_enter /cgroup == cgroupid("GROUP")/ { @ext4 = cou
         for m in re.finditer(r"@\[tracepoint:syscalls:sys_enter_(\w+)\]: (\d+)", out):
             r[m.group(1)] = int(m.group(2))
         r["calls"] = sum(v for v in r.values() if isinstance(v, int))
-        m = re.search(r"@ext4: (\d+)", out)
-        r["ext4_sync_file"] = int(m.group(1)) if m else 0
+        m = re.search(r"@reached: (\d+)", out)
+        r["fs_sync_file"] = int(m.group(1)) if m else 0
         r["by"] = {m.group(1): int(m.group(2)) for m in re.finditer(r"@by\[([^\]]*)\]: (\d+)", out)}
         if err.strip() and not out.strip():
             r["error"] = err.strip()[:300]

@@ -33,7 +33,7 @@ def phase(r, name):
 
 
 def syncs(p):
-    return p["syncs"]["ext4_sync_file"] + p["syncs"].get("syncfs", 0) if "ext4_sync_file" in p["syncs"] else p["syncs"]["calls"]
+    return p["syncs"]["fs_sync_file"] + p["syncs"].get("syncfs", 0) if "fs_sync_file" in p["syncs"] else p["syncs"]["calls"]
 
 
 def per_session(r, figure):

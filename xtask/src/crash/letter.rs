@@ -6,13 +6,38 @@ use super::dice::Dice;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Smtp,
+    /// By SMTP, with a subject that some people have filed by a rule.
+    Filed,
     Append,
+}
+
+/// What the subject of a letter to be filed contains.
+pub const FILED_SUBJECT: &str = "for the file";
+
+impl Way {
+    /// How message `number` is sent: each third is one to be filed.
+    pub fn of_sent(number: u64) -> Way {
+        if number.is_multiple_of(3) { Way::Filed } else { Way::Smtp }
+    }
+
+    fn letter(self) -> char {
+        match self {
+            Way::Smtp => 's',
+            Way::Filed => 'f',
+            Way::Append => 'a',
+        }
+    }
 }
 
 /// The Message-ID of message `number` of the run `seed`.
 pub fn message_id(seed: u64, way: Way, number: u64) -> String {
-    let way = if way == Way::Smtp { 's' } else { 'a' };
+    let way = way.letter();
     format!("<{way}.{number}.{seed:x}@crash.test>")
+}
+
+/// Whether a Message-ID of any run is that of a letter to be filed.
+pub fn is_to_be_filed(id: &str) -> bool {
+    id.starts_with("<f.")
 }
 
 /// The way and number that a Message-ID of this run stands for.
@@ -21,6 +46,7 @@ pub fn parse_message_id(seed: u64, id: &str) -> Option<(Way, u64)> {
     let mut parts = inner.split('.');
     let way = match parts.next()? {
         "s" => Way::Smtp,
+        "f" => Way::Filed,
         "a" => Way::Append,
         _ => return None,
     };
@@ -30,10 +56,11 @@ pub fn parse_message_id(seed: u64, id: &str) -> Option<(Way, u64)> {
 
 /// The bytes of message `number` as they are handed to the server, lines ending with CRLF.
 pub fn letter(seed: u64, way: Way, number: u64) -> Vec<u8> {
-    let mut dice = Dice::new(seed ^ 0x1E77E6, number * 2 + u64::from(way == Way::Smtp));
+    let mut dice = Dice::new(seed ^ 0x1E77E6, number * 2 + u64::from(way != Way::Append));
     let id = message_id(seed, way, number);
+    let end = if way == Way::Filed { format!(" {FILED_SUBJECT}") } else { String::new() };
     let mut text = format!(
-        "From: Load <load@crash.test>\r\nTo: list@crash.test\r\nSubject: letter {number}\r\n\
+        "From: Load <load@crash.test>\r\nTo: list@crash.test\r\nSubject: letter {number}{end}\r\n\
          Date: Thu, 01 Jan 2026 00:00:00 +0000\r\nMessage-ID: {id}\r\nMIME-Version: 1.0\r\n"
     );
     match dice.below(100) {
@@ -88,7 +115,7 @@ fn with_attachment(text: &mut String, dice: &mut Dice, seed: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Way, letter, message_id, parse_message_id};
+    use super::{FILED_SUBJECT, Way, letter, message_id, parse_message_id};
 
     #[test]
     fn a_letter_follows_from_its_number() {
@@ -99,6 +126,10 @@ mod tests {
             let id = message_id(7, Way::Smtp, number);
             assert!(String::from_utf8(bytes).unwrap().contains(&id));
             assert_eq!(parse_message_id(7, &id), Some((Way::Smtp, number)));
+            let filed = String::from_utf8(letter(7, Way::Filed, number)).unwrap();
+            assert!(filed.contains(FILED_SUBJECT));
+            let id = message_id(7, Way::Filed, number);
+            assert_eq!(parse_message_id(7, &id), Some((Way::Filed, number)));
         }
         assert_eq!(parse_message_id(8, &message_id(7, Way::Append, 1)), None);
     }

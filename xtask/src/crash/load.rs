@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::imap::{Imap, ImapError};
 use super::letter::{Way, letter, message_id};
-use super::model::{Op, User};
+use super::model::{HOMES, Op, User};
 use super::pop3::Pop3;
 use super::server::Ports;
 use super::smtp::{Smtp, SmtpError};
@@ -178,11 +178,12 @@ fn send_one(shared: &Shared, dice: &mut Dice, smtp: &mut Smtp) -> Result<(), Smt
     }
     let recipients: Vec<usize> = recipients.into_iter().collect();
     let number = shared.number.fetch_add(1, Ordering::Relaxed);
-    let key = message_id(shared.seed, Way::Smtp, number);
+    let way = Way::of_sent(number);
+    let key = message_id(shared.seed, way, number);
     recipients.iter().for_each(|r| lock(&shared.users[*r]).sending(&key));
     lock(&shared.letters).push((key.clone(), recipients.clone()));
     let addresses: Vec<String> = recipients.iter().map(|r| address(*r)).collect();
-    let outcome = smtp.send(&addresses, &letter(shared.seed, Way::Smtp, number));
+    let outcome = smtp.send(&addresses, &letter(shared.seed, way, number));
     for recipient in &recipients {
         let mut user = lock(&shared.users[*recipient]);
         match &outcome {
@@ -257,14 +258,14 @@ struct Desk<'a> {
     index: usize,
     imap: Imap,
     selected: String,
-    /// The highest uid of the INBOX that was looked at.
-    looked_to: u32,
+    /// The highest uid that was looked at, of each mailbox into which mail comes.
+    looked_to: HashMap<&'static str, u32>,
 }
 
 impl<'a> Desk<'a> {
     fn open(shared: &'a Shared, index: usize) -> Result<Desk<'a>, ImapError> {
         let imap = Imap::connect(shared.ports.imap, &address(index), PASSWORD)?;
-        Ok(Desk { shared, index, imap, selected: String::new(), looked_to: 0 })
+        Ok(Desk { shared, index, imap, selected: String::new(), looked_to: HashMap::new() })
     }
 
     fn user(&self) -> MutexGuard<'a, User> {
@@ -301,7 +302,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// SELECTs a mailbox and takes note of the mail that has come into the INBOX.
+    /// SELECTs a mailbox and takes note of the mail that has come into it.
     fn select(&mut self, mailbox: &str) -> Result<(), ImapError> {
         if self.selected != mailbox {
             let validity = self.imap.select(mailbox)?;
@@ -314,24 +315,26 @@ impl<'a> Desk<'a> {
             }
             known.validity = validity;
         }
-        if mailbox == "INBOX" {
-            self.see_arrivals()?;
+        match HOMES.iter().find(|home| **home == mailbox) {
+            Some(home) => self.see_arrivals(home),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    fn see_arrivals(&mut self) -> Result<(), ImapError> {
-        let set = format!("{}:*", self.looked_to + 1);
+    fn see_arrivals(&mut self, home: &'static str) -> Result<(), ImapError> {
+        let mut looked_to = self.looked_to.get(home).copied().unwrap_or(0);
+        let set = format!("{}:*", looked_to + 1);
         for message in self.imap.fetch(&set, "BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]")? {
-            self.looked_to = self.looked_to.max(message.uid);
+            looked_to = looked_to.max(message.uid);
             let mut user = self.user();
-            let inbox = user.mailboxes.get("INBOX");
-            if inbox.is_some_and(|m| m.ever.contains_key(&message.uid)) {
+            let known = user.mailboxes.get(home);
+            if known.is_some_and(|m| m.ever.contains_key(&message.uid)) {
                 continue;
             }
-            let outcome = user.arrive(message.uid, &header_value(&message.literal));
+            let outcome = user.arrive(home, message.uid, &header_value(&message.literal));
             outcome.unwrap_or_else(|text| self.shared.complain(text));
         }
+        self.looked_to.insert(home, looked_to);
         Ok(())
     }
 

@@ -117,7 +117,7 @@ fn check_bytes(
 fn right_bytes(seed: u64, key: &str, bytes: &[u8]) -> bool {
     match parse_message_id(seed, key) {
         Some((Way::Append, number)) => bytes == letter(seed, Way::Append, number),
-        Some((Way::Smtp, number)) => bytes.ends_with(&letter(seed, Way::Smtp, number)),
+        Some((way, number)) => bytes.ends_with(&letter(seed, way, number)),
         None => true, // the demo's own mail
     }
 }

@@ -1,11 +1,16 @@
 //! What one user's mailboxes must hold: told by the load as the server acknowledges, and compared
 //! with what is found after a crash.
 
-use super::letter::{Way, parse_message_id};
+use super::letter::{Way, is_to_be_filed, parse_message_id};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Flags that belong to a mailbox entry; `\Seen` belongs to the message and is kept apart.
 pub const ENTRY_FLAGS: [&str; 4] = ["\\Flagged", "\\Answered", "\\Draft", "\\Deleted"];
+
+/// Mailboxes into which mail comes: the INBOX, and that of the people with a rule.
+pub const HOMES: [&str; 2] = ["INBOX", FILED];
+/// Where a rule puts letters to be filed.
+pub const FILED: &str = "Filed";
 
 /// One message in one mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +71,16 @@ pub struct User {
     pub arrived: HashSet<String>,
     pub seen: BTreeSet<String>,
     pub in_flight: Option<Op>,
+    /// Whether a rule puts letters to be filed into [`FILED`].
+    pub files: bool,
 }
 
 impl User {
+    /// Into which mailbox a message is delivered.
+    fn home(&self, key: &str) -> &'static str {
+        if self.files && is_to_be_filed(key) { FILED } else { "INBOX" }
+    }
+
     /// Takes over what is there before any load, as it is.
     pub fn adopt(&mut self, found: BTreeMap<String, Found>) {
         for (name, found) in found {
@@ -101,15 +113,18 @@ impl User {
         self.due.remove(key);
     }
 
-    /// A message nobody put there by IMAP is seen in the INBOX.
-    pub fn arrive(&mut self, uid: u32, key: &str) -> Result<(), String> {
+    /// A message nobody put there by IMAP is seen in a mailbox.
+    pub fn arrive(&mut self, mailbox: &str, uid: u32, key: &str) -> Result<(), String> {
         let name = self.name.clone();
         if self.due.remove(key).is_none() {
             let again = if self.arrived.contains(key) { "a second time" } else { "unannounced" };
-            return Err(format!("{name} INBOX: {key} arrived {again} as uid {uid}"));
+            return Err(format!("{name} {mailbox}: {key} arrived {again} as uid {uid}"));
         }
         self.arrived.insert(key.to_owned());
-        self.put("INBOX", uid, key, BTreeSet::new())
+        if mailbox != self.home(key) {
+            return Err(format!("{name} {mailbox}: {key} was not to be delivered here"));
+        }
+        self.put(mailbox, uid, key, BTreeSet::new())
     }
 
     /// An entry is there for good. An error when its UID meant something else before.
@@ -220,7 +235,8 @@ impl Reconcile<'_> {
         for (name, found) in found {
             if !self.user.mailboxes.contains_key(name) {
                 let asked = Op::Create { mailbox: name.clone() };
-                if self.user.in_flight != Some(asked) {
+                let by_rule = self.user.files && name == FILED;
+                if self.user.in_flight != Some(asked) && !by_rule {
                     self.complain(format!("{name}: nobody made this mailbox"));
                 }
                 self.user.mailboxes.insert(name.clone(), Mailbox::default());
@@ -310,15 +326,16 @@ impl Reconcile<'_> {
         for e in extra {
             let Extra { mailbox, uid, key, flags } = e;
             let by_op = from_op.as_ref().is_some_and(|op| self.makes(op, &mailbox, &key));
-            let by_mail = mailbox == "INBOX" && self.user.due.contains_key(&key);
+            let by_mail = mailbox == self.user.home(&key) && self.user.due.contains_key(&key);
             let outcome = if by_op {
                 from_op = None;
                 self.user.put(&mailbox, uid, &key, entry_flags(&flags))
             } else if by_mail {
-                self.user.arrive(uid, &key)
+                self.user.arrive(&mailbox, uid, &key)
             } else {
                 let ours = parse_message_id(self.seed, &key).map(|(way, _)| way);
-                let again = ours == Some(Way::Smtp) && self.user.arrived.contains(&key);
+                let sent = matches!(ours, Some(Way::Smtp | Way::Filed));
+                let again = sent && self.user.arrived.contains(&key);
                 let what = if again { "is a duplicate" } else { "has no reason to be here" };
                 Err(format!("{} {mailbox}: uid {uid} {key} {what}", self.user.name))
             };

@@ -1,7 +1,9 @@
 //! Waiting until the server is at rest, and what is looked at then.
 
-use super::load::{Shared, lock};
+use super::letter::FILED_SUBJECT;
+use super::load::{Shared, address, lock};
 use super::look::find;
+use super::model::FILED;
 use super::server::Place;
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,23 @@ pub fn adopt(place: &Place, shared: &Shared) -> Result<u64, String> {
         lock(user).adopt(find(shared, index)?);
     }
     Ok(rest)
+}
+
+/// Gives each third person the rule that files letters away. No mail must be on its way.
+pub fn add_rules(place: &Place, shared: &Shared) -> Result<(), String> {
+    let condition = format!("subject contains {FILED_SUBJECT}");
+    let action = format!("move {FILED}");
+    for (index, user) in shared.users.iter().enumerate().step_by(3) {
+        let address = address(index);
+        let name = address.split('@').next().unwrap_or_default();
+        let words = [name, "--name", "File", "--if", &condition, "--then", &action];
+        let (fine, text) = place.ask(&["user", "rule", "add"], &words)?;
+        if !fine {
+            return Err(format!("a rule for {name}: {}", text.trim()));
+        }
+        lock(user).files = true;
+    }
+    Ok(())
 }
 
 /// Waits until mail.box and its sisters hold what they hold at rest; gives that number of notes.

@@ -15,12 +15,22 @@ pub trait Point: Sized + 'static {
     const WHAT: &'static str;
     /// What is told.
     const COLUMNS: &'static [Figure<Self>];
+    /// What must be known to compare its points.
+    const NOTE: &'static str;
     /// Its value, for the table and the file.
     fn label(&self) -> String;
     /// How many people the server has, all of whom take part.
     fn people(&self) -> u32;
     /// Messages in each INBOX at the start.
     fn messages(&self) -> u32;
+    /// How many people get each of them, by SMTP; 1: an APPEND for each.
+    fn shared_by(&self) -> u32 {
+        1
+    }
+    /// By what pauses and periods are divided.
+    fn speed(&self) -> f64 {
+        1.0
+    }
     /// The workload, as a file of the driver.
     fn workload(&self) -> String;
     /// Ramp and window, in s.
@@ -45,12 +55,14 @@ pub fn measure<P: Point>(
         words.extend(["--seed".to_owned(), seed.to_string()]);
         if point.messages() > 0 {
             let count = ["--messages".to_owned(), point.messages().to_string()];
-            stage.populate(&[&words[..], &count].concat())?;
+            let share = ["--share".to_owned(), point.shared_by().to_string()];
+            stage.populate(&[&words[..], &count, &share].concat())?;
         }
         stage.settle()?;
         let (ramp_s, steady_s) = point.times_s(is_quick);
         words.extend(["--ramp".to_owned(), format!("{ramp_s}s")]);
         words.extend(["--steady".to_owned(), format!("{steady_s}s")]);
+        words.extend(["--speed".to_owned(), point.speed().to_string()]);
         stage.drive("run", &words, &folder.join(format!("{name}.json")))
     })();
     let stopped = stage.stop();
@@ -78,27 +90,39 @@ fn action(json: &Value, name: &str) -> Option<f64> {
     action["mean_ms"].as_f64()
 }
 
-/// So many people who read and write mail with the pauses of people.
+/// So many people who read and write mail, all together the same amount of it.
 pub struct Users(pub u32);
+
+impl Users {
+    /// People times speed at each point: about 210 transactions a second.
+    const WORK: f64 = 20_000.0;
+}
 
 impl Point for Users {
     const WHAT: &'static str = "users";
     const COLUMNS: &'static [Figure<Self>] = &[
-        ("transactions / min", |_, json| figure(json, "transactions_per_min")),
+        ("speed", |users, _| Some(users.speed())),
+        ("transactions / s", |_, json| {
+            figure(json, "transactions_per_min").map(|minute| minute / 60.0)
+        }),
         ("response, mean ms", |_, json| figure(json, "response_mean_ms")),
         ("p99 ms", |_, json| figure(json, "response_p99_ms")),
-        ("CPU, % of one core", |_, json| figure(json, "server_cpu_percent")),
         ("CPU ms / transaction", |_, json| figure(json, "server_cpu_ms_per_transaction")),
         ("device bytes / transaction", |_, json| {
             per(json, "device_write_bytes", transactions(json))
         }),
-        ("device writes / s", |_, json| figure(json, "device_writes_per_s")),
-        ("syncs / s", |_, json| figure(json, "syncs_per_s")),
+        ("device writes / transaction", |_, json| per(json, "device_writes", transactions(json))),
+        ("syncs / transaction", |_, json| per(json, "syncs", transactions(json))),
         ("PSS, MB", |_, json| figure(json, "server_pss_mb")),
         ("PSS KB / user", |users, json| {
             figure(json, "server_pss_mb").map(|mb| mb * 1000.0 / f64::from(users.0))
         }),
     ];
+    const NOTE: &'static str = "\
+The pauses of people are divided by the speed, so that there are as many transactions a second at \
+each point: costs of a transaction can be compared from point to point. Rates and response times \
+are those of this load, not of so many people with pauses of their own, who share fewer syncs the \
+fewer they are; memory is that after this window, and a part of it is there without anybody.";
 
     fn label(&self) -> String {
         self.0.to_string()
@@ -109,7 +133,15 @@ impl Point for Users {
     }
 
     fn messages(&self) -> u32 {
-        5
+        20
+    }
+
+    fn shared_by(&self) -> u32 {
+        self.0.min(40)
+    }
+
+    fn speed(&self) -> f64 {
+        (Self::WORK / f64::from(self.0) * 100.0).round().max(1.0) / 100.0
     }
 
     fn workload(&self) -> String {
@@ -117,7 +149,7 @@ impl Point for Users {
     }
 
     fn times_s(&self, is_quick: bool) -> (u32, u32) {
-        (20, if is_quick { 20 } else { 45 })
+        if is_quick { (10, 20) } else { (20, 45) }
     }
 }
 
@@ -155,6 +187,7 @@ impl Point for Messages {
         }),
         ("PSS, MB", |_, json| figure(json, "server_pss_mb")),
     ];
+    const NOTE: &'static str = "Two people, each alone with an INBOX of its own.";
 
     fn label(&self) -> String {
         self.0.to_string()
@@ -181,6 +214,8 @@ impl Point for Messages {
 pub struct Recipients(pub u32);
 
 impl Recipients {
+    /// Recipients of a message at the most: everybody but its sender.
+    pub const MOST: u32 = Self::PEOPLE - 1;
     const PEOPLE: u32 = 1_001;
     /// Deliveries that are aimed at.
     const DELIVERIES_PER_S: u32 = 400;
@@ -205,6 +240,8 @@ impl Point for Recipients {
         ("syncs / delivery", |point, json| per(json, "syncs", point.deliveries(json))),
         ("PSS, MB", |_, json| figure(json, "server_pss_mb")),
     ];
+    const NOTE: &'static str = "\
+As many deliveries a second are asked for at each point; the more recipients, the fewer messages.";
 
     fn label(&self) -> String {
         self.0.to_string()

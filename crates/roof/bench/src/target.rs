@@ -41,6 +41,8 @@ pub struct Target {
     pub http: Option<Endpoint>,
     /// Names are looked up here.
     pub ldap: Option<Endpoint>,
+    /// Below this entry of the directory; empty: below the one that the server takes then.
+    pub ldap_base: String,
     /// The people.
     pub people: People,
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 pub use http::{Http, Request, Response};
 pub use imap::{Change, Folder, Gone, Imap, Mark, News, Part, Row, Selected, Status};
-pub use ldap::Ldap;
+pub use ldap::{Found, Ldap};
 pub use pop3::Pop3;
 pub use smtp::{Accepted, Smtp};
 pub use tail::Read;

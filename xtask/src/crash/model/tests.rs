@@ -115,5 +115,36 @@ fn an_expunged_uid_never_comes_back() {
     let now = found(&[("INBOX", &[(1, "<a>", "\\Flagged"), (2, "<b>", "")]), work()]);
     assert_eq!(user.reconcile(7, &now).len(), 1);
     user.sending("<n>");
-    assert!(user.arrive(2, "<n>").is_err(), "uid 2 meant another message");
+    assert!(user.arrive("INBOX", 2, "<n>").is_err(), "uid 2 meant another message");
+}
+
+#[test]
+fn a_letter_to_be_filed_comes_where_the_rule_puts_it() {
+    let letters = ["<f.3.7@crash.test>", "<s.4.7@crash.test>"];
+    let cases = [
+        // whether there is a rule, where the two are found, and what is wrong
+        (true, ["Filed", "INBOX"], 0),
+        (false, ["INBOX", "INBOX"], 0),
+        // told of both: no reason to be there, and acknowledged but not there
+        (true, ["INBOX", "INBOX"], 2),
+        (true, ["Filed", "Filed"], 2),
+        // nobody made the mailbox
+        (false, ["Filed", "INBOX"], 3),
+    ];
+    for (files, places, count) in cases {
+        let mut user = user();
+        user.files = files;
+        let (first, second) = ((1, "<a>", "\\Flagged"), (2, "<b>", ""));
+        let mut boxes: BTreeMap<&str, Vec<Row>> =
+            BTreeMap::from([("INBOX", vec![first, second]), ("Work", Vec::new())]);
+        for (at, (key, place)) in letters.into_iter().zip(places).enumerate() {
+            user.sending(key);
+            user.sent(key);
+            boxes.entry(place).or_default().push((10 + at as u32, key, ""));
+        }
+        let boxes: Vec<(&str, &[Row])> =
+            boxes.iter().map(|(name, rows)| (*name, &rows[..])).collect();
+        let wrong = user.reconcile(7, &found(&boxes));
+        assert_eq!(wrong.len(), count, "{files} {places:?}: {wrong:?}");
+    }
 }

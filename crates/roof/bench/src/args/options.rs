@@ -41,6 +41,9 @@ pub(super) struct Server {
     /// Port of LDAP; without it names are not looked up
     #[arg(long, value_name = "PORT")]
     pub(super) ldap_port: Option<u16>,
+    /// Entry of the directory below which people are looked up
+    #[arg(long, value_name = "DN", default_value = "")]
+    ldap_base: String,
     /// How connections are secured: none, starttls or implicit; certificates are not checked
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = tls)]
     pub(super) tls: Tls,
@@ -206,6 +209,7 @@ impl Server {
             pop3: endpoint(self.pop3_port, self.tls),
             http: endpoint(self.http_port, plain_or_implicit),
             ldap: endpoint(self.ldap_port, plain_or_implicit),
+            ldap_base: self.ldap_base.clone(),
             people: self.user_pattern.people(self.password.clone(), users),
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fault::Fault;
 use super::person::Person;
 use crate::ledger::{Flagging, Place};
-use crate::wire::{Change, Ldap, Part};
+use crate::wire::{Change, Found, Ldap, Part};
 use crate::workload::{Act, Step};
 
 const INBOX: &str = "INBOX";
@@ -198,8 +198,13 @@ impl Person {
         world.recipients.fill(&mut to, 1, self.number, &mut self.dice);
         let address = world.target.people.address(to.first().copied().unwrap_or(1));
         let Some(ldap) = &mut self.ldap else { return Ok(()) };
-        match ldap.search("", "mail", &address).await? {
+        let Found { entries, fitting } =
+            ldap.search(&world.target.ldap_base, "mail", &address).await?;
+        match entries {
             0 => Err(Fault::Wrong(format!("{address} is not in the directory"))),
+            _ if fitting < entries => {
+                Err(Fault::Wrong(format!("{address} was asked for, others were found")))
+            }
             _ => Ok(()),
         }
     }

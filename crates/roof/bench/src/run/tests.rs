@@ -42,6 +42,7 @@ mod doors {
             pop3: endpoint("pop3"),
             http: endpoint("http"),
             ldap: None,
+            ldap_base: String::new(),
             people: People {
                 before: "u".to_owned(),
                 digits: 2,

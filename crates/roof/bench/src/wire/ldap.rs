@@ -27,6 +27,15 @@ const EXTENDED_ANSWER: u8 = 0x78;
 const EQUALS: u8 = 0xa3;
 const START_TLS: &[u8] = b"1.3.6.1.4.1.1466.20037";
 
+/// What a search found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Entries.
+    pub entries: u32,
+    /// Those of them that hold what was searched for.
+    pub fitting: u32,
+}
+
 /// A connection to a directory.
 #[derive(Debug)]
 pub struct Ldap {
@@ -52,7 +61,7 @@ impl Ldap {
                 let mut request = Writer::default();
                 request.element(EXTENDED, |inner| inner.octets(0x80, START_TLS));
                 ldap.ask(request).await?;
-                ldap.await_result(EXTENDED_ANSWER).await?;
+                ldap.await_result(EXTENDED_ANSWER, |_| Ok(false)).await?;
                 ldap.channel.secure(to).await?;
             }
             Ok(ldap)
@@ -72,15 +81,21 @@ impl Ldap {
             inner.octets(0x04, name.as_bytes());
             inner.octets(0x80, password.as_bytes());
         });
-        self.call("bind", request, BIND_ANSWER).await.map(|_| ())
+        self.call("bind", request, BIND_ANSWER, |_| Ok(false)).await.map(drop)
     }
 
-    /// Entries below `base` whose `attribute` is `value`, their `mail` and `cn` read: how many.
+    /// Entries below `base` whose `attribute` is `value`, their `mail` and `cn` read: how many,
+    /// and how many of them really hold it, when `attribute` is one of the two.
     ///
     /// # Errors
     ///
     /// [`Error`].
-    pub async fn search(&mut self, base: &str, attribute: &str, value: &str) -> Result<u32, Error> {
+    pub async fn search(
+        &mut self,
+        base: &str,
+        attribute: &str,
+        value: &str,
+    ) -> Result<Found, Error> {
         let mut request = Writer::default();
         request.element(SEARCH, |inner| {
             inner.octets(0x04, base.as_bytes());
@@ -98,7 +113,7 @@ impl Ldap {
                 wanted.octets(0x04, b"cn");
             });
         });
-        self.call("search", request, SEARCH_DONE).await
+        self.call("search", request, SEARCH_DONE, |entry| holds(entry, attribute, value)).await
     }
 
     /// Says goodbye and closes.
@@ -125,12 +140,18 @@ impl Ldap {
         self.channel.take_traffic()
     }
 
-    async fn call(&mut self, what: &'static str, request: Writer, end: u8) -> Result<u32, Error> {
+    async fn call(
+        &mut self,
+        what: &'static str,
+        request: Writer,
+        end: u8,
+        fits: impl Fn(&Element<'_>) -> Result<bool, Error>,
+    ) -> Result<Found, Error> {
         self.channel.begin()?;
         let limit = self.channel.timeouts.call;
         let result = within(limit, what, async {
             self.ask(request).await?;
-            self.await_result(end).await
+            self.await_result(end, fits).await
         })
         .await;
         self.message = Vec::new();
@@ -149,8 +170,12 @@ impl Ldap {
     }
 
     /// Reads up to the answer `end`; entries before it. Any result but success is a refusal.
-    async fn await_result(&mut self, end: u8) -> Result<u32, Error> {
-        let mut entries = 0;
+    async fn await_result(
+        &mut self,
+        end: u8,
+        fits: impl Fn(&Element<'_>) -> Result<bool, Error>,
+    ) -> Result<Found, Error> {
+        let mut found = Found::default();
         loop {
             self.read_message().await?;
             let wrong = |what| Error::protocol(what, &self.message);
@@ -165,12 +190,15 @@ impl Ldap {
                 return Err(wrong("an answer to nothing"));
             }
             match answer.tag {
-                tag if tag == end => return result(&answer).map(|()| entries),
-                SEARCH_ENTRY => entries += 1,
+                tag if tag == end => return result(&answer).map(|()| found),
+                SEARCH_ENTRY => {
+                    found.entries += 1;
+                    found.fitting += u32::from(fits(&answer)?);
+                }
                 SEARCH_REFERENCE => {}
                 _ => return Err(wrong("another answer")),
             }
-            if entries > ENTRIES_MAX {
+            if found.entries > ENTRIES_MAX {
                 return Err(Error::Limit { what: "entries", limit: u64::from(ENTRIES_MAX) });
             }
         }
@@ -196,6 +224,26 @@ impl Ldap {
         }
         self.channel.pass(length as u64, |octets| message.extend_from_slice(octets)).await
     }
+}
+
+/// Whether an entry holds a value of an attribute (RFC 4511 section 4.5.2), in capitals or not.
+fn holds(entry: &Element<'_>, attribute: &str, value: &str) -> Result<bool, Error> {
+    let short = || Error::protocol("a short entry", entry.octets);
+    let attributes = entry.inner().nth(1).ok_or_else(short)??;
+    for one in attributes.inner() {
+        let one = one?;
+        let mut parts = one.inner();
+        let (name, values) = (parts.next().ok_or_else(short)??, parts.next().ok_or_else(short)??);
+        if !name.octets.eq_ignore_ascii_case(attribute.as_bytes()) {
+            continue;
+        }
+        for held in values.inner() {
+            if held?.octets.eq_ignore_ascii_case(value.as_bytes()) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The result at the end of an operation (RFC 4511 section 4.1.9).

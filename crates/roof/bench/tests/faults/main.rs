@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod imap;
+mod ldap;
 mod mime;
 mod play;
 mod runs;
@@ -138,4 +139,21 @@ async fn replies_that_do_not_come_in_time_are_errors() {
         "{:?}",
         played.errors
     );
+}
+
+/// A directory that finds nobody or somebody else makes the run fail, and no mailbox suffers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_whose_directory_answers_wrongly_fail_and_say_why() {
+    let cases = [
+        (Fault::LoseEntry, "is not in the directory"),
+        (Fault::WrongEntry, "others were found"),
+        (Fault::WrongAnswer, "an answer to nothing"),
+    ];
+    for (fault, words) in cases {
+        let ran = ran(PEOPLE, fault, 3).await;
+        assert!(ran.happened > 0, "{fault:?} never happened");
+        assert!(!ran.passed() && ran.findings.clean(), "{fault:?}: {:?}", ran.findings);
+        let said = &ran.done.first_errors;
+        assert!(said.iter().any(|error| error.contains(words)), "{fault:?}: {said:?}");
+    }
 }

@@ -13,20 +13,7 @@ use bench::workload::{Via, parse};
 use super::server::Server;
 use super::store::Fault;
 
-const WORKLOAD: &str = r#"
-name = "Everything"
-title = "every kind of step, one after the other"
-door = "imap"
-period_s = 1
-messages = 12
-profile = 3000
-step = [
-  { act = "open" }, { act = "refresh" }, { act = "read" }, { act = "send", recipients = 2 },
-  { act = "stamp" }, { act = "switch", folder = "NotesBench" }, { act = "refresh" },
-  { act = "move", folder = "NotesBench" }, { act = "add" }, { act = "delete" },
-  { act = "reply", recipients = 1 }, { act = "poll" },
-]
-"#;
+const WORKLOAD: &str = include_str!("../everything.toml");
 const SPEED: f64 = 10.0;
 const RAMP: Duration = Duration::from_millis(100);
 const STEADY: Duration = Duration::from_millis(900);

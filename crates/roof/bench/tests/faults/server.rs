@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::imap::imap;
+use super::ldap::ldap;
 use super::store::{Fault, Store};
 use super::wire::{Wire, pop3, smtp};
 
@@ -37,12 +38,14 @@ impl Server {
         let smtp = open(&mut doors, &store, smtp).await;
         let imap = open(&mut doors, &store, imap).await;
         let pop3 = open(&mut doors, &store, pop3).await;
+        let ldap = open(&mut doors, &store, ldap).await;
         let target = Target {
             smtp: Some(smtp),
             imap: Some(imap),
             pop3: Some(pop3),
             http: None,
-            ldap: None,
+            ldap: Some(ldap),
+            ldap_base: "dc=bench,dc=test".into(),
             people,
         };
         Self { store, target, doors }

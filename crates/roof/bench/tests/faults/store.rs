@@ -42,6 +42,12 @@ pub enum Fault {
     LoseDeletion,
     /// APPEND says OK and keeps nothing.
     LoseAppend,
+    /// A person is not in the directory.
+    LoseEntry,
+    /// The directory finds the next person instead.
+    WrongEntry,
+    /// The directory answers something that was not asked.
+    WrongAnswer,
 }
 
 #[derive(Clone)]
@@ -166,7 +172,8 @@ impl Store {
         }
     }
 
-    fn after(&self, person: &str) -> String {
+    /// The next person.
+    pub fn after(&self, person: &str) -> String {
         let people = self.people();
         let next = people.keys().skip_while(|p| *p != person).nth(1);
         next.or_else(|| people.keys().next()).cloned().unwrap()

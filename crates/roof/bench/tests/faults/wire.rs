@@ -55,6 +55,11 @@ impl Wire {
         self.tell(reply).await
     }
 
+    /// Octets as they are.
+    pub async fn send(&mut self, octets: Vec<u8>) -> io::Result<()> {
+        self.stream.get_mut().write_all(&octets).await
+    }
+
     pub async fn tell(&mut self, text: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.get_mut().write_all(text.as_ref()).await?;
         self.stream.get_mut().write_all(b"\r\n").await

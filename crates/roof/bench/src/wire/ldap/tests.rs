@@ -2,7 +2,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::ber::{Element, Writer};
-use super::{Endpoint, Error, Ldap, Tls};
+use super::{Endpoint, Error, Found, Ldap, Tls};
 use crate::wire::script::PATIENCE;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -44,8 +44,38 @@ async fn entries_are_counted() {
     let endpoint = serve(&[(BIND, BOUND), (SEARCH, answer)]).await;
     let mut ldap = Ldap::connect(&endpoint, PATIENCE).await.unwrap();
     ldap.bind("", "").await.unwrap();
-    assert_eq!(ldap.search("o", "mail", "a").await.unwrap(), 2);
+    let found = ldap.search("o", "mail", "a").await.unwrap();
+    assert_eq!(found, Found { entries: 2, fitting: 0 });
     assert_eq!(ldap.take_traffic().requests, 2);
+}
+
+#[tokio::test]
+async fn entries_that_do_not_hold_what_was_searched_for_are_told_apart() {
+    const MAIL: &str = "04 04 6d 61 69 6c";
+    let attributes = [
+        (format!("30 0d 30 0b {MAIL} 31 03 04 01 61"), "64 11", "30 16", Ok(1)),
+        // MAIL=A
+        ("30 0d 30 0b 04 04 4d 41 49 4c 31 03 04 01 41".to_owned(), "64 11", "30 16", Ok(1)),
+        // the second value of two
+        (format!("30 10 30 0e {MAIL} 31 06 04 01 62 04 01 61"), "64 14", "30 19", Ok(1)),
+        (format!("30 0d 30 0b {MAIL} 31 03 04 01 62"), "64 11", "30 16", Ok(0)),
+        // cn=a
+        ("30 0b 30 09 04 02 63 6e 31 03 04 01 61".to_owned(), "64 0f", "30 14", Ok(0)),
+        (format!("30 08 30 06 {MAIL}"), "64 0c", "30 11", Err("a short entry")),
+        (String::new(), "64 02", "30 07", Err("a short entry")),
+    ];
+    for (attributes, entry, message, expected) in attributes {
+        let done = "30 0c 02 01 02 65 07 0a 01 00 04 00 04 00";
+        let answer = format!("{message} 02 01 02 {entry} 04 00 {attributes} {done}");
+        let endpoint = serve(&[(BIND, BOUND), (SEARCH, &answer)]).await;
+        let mut ldap = Ldap::connect(&endpoint, PATIENCE).await.unwrap();
+        ldap.bind("", "").await.unwrap();
+        let found = ldap.search("o", "mail", "a").await;
+        match expected {
+            Ok(fitting) => assert_eq!(found.unwrap(), Found { entries: 1, fitting }, "{answer}"),
+            Err(begin) => assert!(found.unwrap_err().to_string().starts_with(begin), "{answer}"),
+        }
+    }
 }
 
 #[tokio::test]
